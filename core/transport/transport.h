@@ -45,7 +45,8 @@ typedef struct dm_transport_settings {
     dm_span ca_file; /* PEM bundle; empty: searched, see ca_search.h */
     dm_span ca_dir;  /* folder of hashed certificates; empty: none unless SSL_CERT_DIR is set */
     int always_curl; /* 1: libcurl also where a plain socket would do (comparison, tests) */
-    /* How the environment is read; NULL: getenv. Called only inside dm_transport_new. */
+    /* How the environment is read; NULL: getenv. Called only inside dm_transport_new; its texts
+     * must stay valid until that returns. */
     const char *(*environment)(const char *name, void *user);
     void *environment_user;
 } dm_transport_settings;
@@ -80,7 +81,7 @@ int dm_transport_absolute_form(const dm_transport *transport);
  * the transport. */
 dm_span dm_transport_proxy_authorization(const dm_transport *transport);
 
-/* The proxy as text for people, "http://***@host:port" with the user and password masked; empty
+/* The proxy as text for people: scheme, host and port, with *** for user and password; empty
  * without one. Borrowed from the transport, NUL-terminated. */
 dm_span dm_transport_proxy_text(const dm_transport *transport);
 

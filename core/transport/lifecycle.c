@@ -1,0 +1,61 @@
+#include "transport/lifecycle.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+_Atomic uint32_t dm_fork_count;
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pthread_once_t gate_once = PTHREAD_ONCE_INIT;
+
+/* Bit 31: the gate is closed. Below: how many threads are inside. */
+#define GATE_CLOSED UINT32_C(0x80000000)
+static _Atomic uint32_t gate;
+
+/* How long the exit waits for those inside: no call waits for the network, so each is out within
+ * milliseconds; the bound is for a thread that was killed or stopped inside. */
+#define GATE_WAIT_MS 2000
+
+static void in_child(void) {
+    atomic_fetch_add(&dm_fork_count, 1);
+    /* The threads counted inside stayed in the parent. */
+    atomic_fetch_and(&gate, GATE_CLOSED);
+}
+
+static void register_fork(void) {
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+void dm_fork_watch(void) {
+    pthread_once(&fork_once, register_fork);
+}
+
+static void close_gate(void) {
+    uint32_t inside = atomic_fetch_or(&gate, GATE_CLOSED);
+    for (int waited = 0; (inside & ~GATE_CLOSED) != 0 && waited < GATE_WAIT_MS; waited++) {
+        struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+        inside = atomic_load(&gate);
+    }
+}
+
+static void register_gate(void) {
+    atexit(close_gate);
+}
+
+void dm_exit_gate_install(void) {
+    pthread_once(&gate_once, register_gate);
+}
+
+int dm_exit_gate_enter(void) {
+    if ((atomic_fetch_add(&gate, 1) & GATE_CLOSED) == 0) {
+        return 1;
+    }
+    atomic_fetch_sub(&gate, 1);
+    return 0;
+}
+
+void dm_exit_gate_leave(void) {
+    atomic_fetch_sub(&gate, 1);
+}
