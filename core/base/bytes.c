@@ -6,14 +6,11 @@
 
 #include "base/alloc.h"
 
-int dm_bytes_reserve(dm_bytes *bytes, size_t more) {
+int dm_bytes_grow(dm_bytes *bytes, size_t more) {
     if (more >= SIZE_MAX / 2 - bytes->len) {
         return -1;
     }
     size_t need = bytes->len + more + 1;
-    if (need <= bytes->cap) {
-        return 0;
-    }
     size_t cap = bytes->cap < 64 ? 64 : bytes->cap;
     while (cap < need) {
         cap += cap / 2;
@@ -25,22 +22,6 @@ int dm_bytes_reserve(dm_bytes *bytes, size_t more) {
     bytes->data = data;
     bytes->cap = cap;
     return 0;
-}
-
-int dm_bytes_append(dm_bytes *bytes, const char *data, size_t len) {
-    if (dm_bytes_reserve(bytes, len) != 0) {
-        return -1;
-    }
-    if (len != 0) {
-        memcpy(bytes->data + bytes->len, data, len);
-    }
-    bytes->len += len;
-    bytes->data[bytes->len] = '\0';
-    return 0;
-}
-
-int dm_bytes_append_char(dm_bytes *bytes, char byte) {
-    return dm_bytes_append(bytes, &byte, 1);
 }
 
 int dm_bytes_append_text(dm_bytes *bytes, const char *text) {

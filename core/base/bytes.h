@@ -41,15 +41,32 @@ static inline uint32_t dm_span_hash(dm_span span) {
     return hash;
 }
 
+/* Makes room as dm_bytes_reserve when there is not enough yet: the slow part of it. */
+int dm_bytes_grow(dm_bytes *bytes, size_t more);
+
 /* Makes room for `more` further bytes and one NUL. 0, or -1 when there is no memory (buffer
  * unchanged). */
-int dm_bytes_reserve(dm_bytes *bytes, size_t more);
+static inline int dm_bytes_reserve(dm_bytes *bytes, size_t more) {
+    return more < bytes->cap - bytes->len ? 0 : dm_bytes_grow(bytes, more);
+}
 
 /* Appends a copy of len bytes. 0, or -1 when there is no memory (buffer unchanged). */
-int dm_bytes_append(dm_bytes *bytes, const char *data, size_t len);
+static inline int dm_bytes_append(dm_bytes *bytes, const char *data, size_t len) {
+    if (dm_bytes_reserve(bytes, len) != 0) {
+        return -1;
+    }
+    if (len != 0) {
+        memcpy(bytes->data + bytes->len, data, len);
+    }
+    bytes->len += len;
+    bytes->data[bytes->len] = '\0';
+    return 0;
+}
 
 /* Appends one byte. 0 or -1 as dm_bytes_append. */
-int dm_bytes_append_char(dm_bytes *bytes, char byte);
+static inline int dm_bytes_append_char(dm_bytes *bytes, char byte) {
+    return dm_bytes_append(bytes, &byte, 1);
+}
 
 /* Appends a NUL-terminated text without its NUL. 0 or -1 as dm_bytes_append. */
 int dm_bytes_append_text(dm_bytes *bytes, const char *text);

@@ -40,17 +40,18 @@ size_t dm_text_utf8_valid(dm_span text) {
     size_t at = 0;
     while (at < text.len) {
         uint64_t word;
-        while (text.len - at >= sizeof word) {
-            memcpy(&word, text.data + at, sizeof word);
-            if ((word & UINT64_C(0x8080808080808080)) != 0) {
-                break;
+        if (text.len >= sizeof word) {
+            /* The last word begins in what is already known to be valid. */
+            size_t from = text.len - at >= sizeof word ? at : text.len - sizeof word;
+            memcpy(&word, text.data + from, sizeof word);
+            if ((word & UINT64_C(0x8080808080808080)) == 0) {
+                at = from + sizeof word;
+                continue;
             }
-            at += sizeof word;
         }
-        if (at == text.len) {
-            break;
-        }
-        size_t step = dm_text_utf8_sequence(text.data + at, text.len - at);
+        size_t step = (unsigned char)text.data[at] < 0x80
+                          ? 1
+                          : dm_text_utf8_sequence(text.data + at, text.len - at);
         if (step == 0) {
             return at;
         }
