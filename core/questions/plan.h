@@ -12,12 +12,12 @@
  * sent. */
 typedef struct dm_plan_label {
     dm_span text;
-    uint32_t hash; /* dm_span_hash of text; options only */
+    uint32_t hash; /* dm_span_hash of text, when its question has a table */
 } dm_plan_label;
 
 typedef struct dm_plan_question {
     dm_span key;
-    uint32_t hash;
+    uint32_t hash;        /* dm_span_hash of key, when the set has a key table */
     int32_t kind;         /* DEEM_NOUL, DEEM_CHOICE, DEEM_SCORE */
     uint32_t first_label; /* into labels; a label's probability has the same index */
     uint32_t label_count; /* 0 for a noul */
@@ -28,8 +28,8 @@ typedef struct dm_plan_question {
 typedef struct deem_question_set {
     _Atomic uint32_t references;
     uint32_t question_count;
-    uint32_t label_count; /* of all questions; also the number of probabilities of a response */
-    uint32_t key_table_mask;
+    uint32_t label_count;    /* of all questions; also the number of probabilities of a response */
+    uint32_t key_table_mask; /* size of the key table less one; 0: no table, compare one by one */
     const dm_plan_question *questions;
     const dm_plan_label *labels;
     const uint16_t *slots;     /* label tables: label index within the question + 1, 0 = free */
