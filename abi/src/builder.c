@@ -1,6 +1,7 @@
 /* deem_question_set_builder_*: argument checks over core/questions. */
 #include "deemster.h"
 
+#include "out.h"
 #include "questions/builder.h"
 #include "questions/check.h"
 #include "questions/compile.h"
@@ -73,22 +74,9 @@ int32_t deem_question_set_builder_check(deem_question_set_builder *builder, size
     int32_t status = builder == NULL ? DEEM_E_MISUSE : dm_check(builder);
     /* With findings the counts are what the caller came for, so they stand with E_QUESTIONS too. */
     int counted = status == DEEM_OK || status == DEEM_E_QUESTIONS;
-    if (errors != NULL) {
-        *errors = counted ? builder->errors : 0;
-    }
-    if (warnings != NULL) {
-        *warnings = counted ? builder->warnings : 0;
-    }
+    DM_OUT(errors, counted ? builder->errors : 0);
+    DM_OUT(warnings, counted ? builder->warnings : 0);
     return status;
-}
-
-static void give(dm_span span, const char **text, size_t *len) {
-    if (text != NULL) {
-        *text = span.data;
-    }
-    if (len != NULL) {
-        *len = span.len;
-    }
 }
 
 int32_t deem_question_set_builder_finding(const deem_question_set_builder *builder, size_t index,
@@ -99,22 +87,16 @@ int32_t deem_question_set_builder_finding(const deem_question_set_builder *build
     const dm_finding none = {0};
     int there = builder != NULL && index < builder->finding_count;
     const dm_finding *finding = there ? &builder->findings[index] : &none;
-    if (severity != NULL) {
-        *severity = there ? dm_rule_severity(finding->rule) : 0;
-    }
-    if (rule != NULL) {
-        *rule = there ? dm_rule_id(finding->rule) : NULL;
-    }
-    give(finding->path, path, path_len);
-    give(finding->message, message, message_len);
-    give(finding->advice, advice, advice_len);
+    DM_OUT(severity, there ? dm_rule_severity(finding->rule) : 0);
+    DM_OUT(rule, there ? dm_rule_id(finding->rule) : NULL);
+    dm_out_text(finding->path, path, path_len);
+    dm_out_text(finding->message, message, message_len);
+    dm_out_text(finding->advice, advice, advice_len);
     return builder == NULL ? DEEM_E_MISUSE : there ? DEEM_OK : DEEM_E_ABSENT;
 }
 
 int32_t deem_question_set_new(deem_question_set_builder *builder, deem_question_set **set) {
-    if (set != NULL) {
-        *set = NULL;
-    }
+    DM_OUT(set, NULL);
     if (builder == NULL || set == NULL) {
         return DEEM_E_MISUSE;
     }

@@ -1,16 +1,8 @@
 /* deem_question_set_*: argument checks over core/questions. */
 #include "deemster.h"
 
+#include "out.h"
 #include "questions/plan.h"
-
-static void give(dm_span span, const char **text, size_t *len) {
-    if (text != NULL) {
-        *text = span.data;
-    }
-    if (len != NULL) {
-        *len = span.len;
-    }
-}
 
 static const dm_span nothing = {NULL, 0};
 
@@ -27,9 +19,7 @@ void deem_question_set_free(deem_question_set *set) {
 }
 
 int32_t deem_question_set_count(const deem_question_set *set, size_t *count) {
-    if (count != NULL) {
-        *count = set == NULL ? 0 : set->question_count;
-    }
+    DM_OUT(count, set == NULL ? 0 : set->question_count);
     return set == NULL ? DEEM_E_MISUSE : DEEM_OK;
 }
 
@@ -38,13 +28,9 @@ int32_t deem_question_set_question(const deem_question_set *set, size_t index, i
     const dm_plan_question none = {0};
     int there = set != NULL && index < set->question_count;
     const dm_plan_question *question = there ? &set->questions[index] : &none;
-    if (kind != NULL) {
-        *kind = question->kind;
-    }
-    give(question->key, key, key_len);
-    if (labels != NULL) {
-        *labels = question->label_count;
-    }
+    DM_OUT(kind, question->kind);
+    dm_out_text(question->key, key, key_len);
+    DM_OUT(labels, question->label_count);
     return set == NULL ? DEEM_E_MISUSE : there ? DEEM_OK : DEEM_E_ABSENT;
 }
 
@@ -52,9 +38,7 @@ int32_t deem_question_set_find(const deem_question_set *set, const char *key, si
                                int32_t *index) {
     int misuse = set == NULL || (key == NULL && key_len != 0);
     int32_t found = misuse ? -1 : dm_plan_find(set, dm_span_of(key, key_len), UINT32_MAX);
-    if (index != NULL) {
-        *index = found;
-    }
+    DM_OUT(index, found);
     return misuse ? DEEM_E_MISUSE : found < 0 ? DEEM_E_ABSENT : DEEM_OK;
 }
 
@@ -62,19 +46,19 @@ int32_t deem_question_set_label(const deem_question_set *set, size_t question, s
                                 const char **text, size_t *len) {
     int there = set != NULL && question < set->question_count &&
                 label < set->questions[question].label_count;
-    give(there ? set->labels[set->questions[question].first_label + label].text : nothing, text,
-         len);
+    dm_out_text(there ? set->labels[set->questions[question].first_label + label].text : nothing,
+                text, len);
     return set == NULL ? DEEM_E_MISUSE : there ? DEEM_OK : DEEM_E_ABSENT;
 }
 
 int32_t deem_question_set_json(const deem_question_set *set, const char **json, size_t *len) {
-    give(set == NULL ? nothing : set->json, json, len);
+    dm_out_text(set == NULL ? nothing : set->json, json, len);
     return set == NULL ? DEEM_E_MISUSE : DEEM_OK;
 }
 
 int32_t deem_question_set_model(const deem_question_set *set, const char **model, size_t *len) {
     int there = set != NULL && set->model.len != 0;
-    give(there ? set->model : nothing, model, len);
+    dm_out_text(there ? set->model : nothing, model, len);
     return set == NULL ? DEEM_E_MISUSE : there ? DEEM_OK : DEEM_E_ABSENT;
 }
 
@@ -82,6 +66,6 @@ int32_t deem_question_set_identity(const deem_question_set *set, const char **he
     /* The set is immutable to its readers; its identity is filled in behind them, once. */
     dm_span identity =
         set == NULL ? nothing : dm_span_of(dm_plan_identity((deem_question_set *)set), 64);
-    give(identity, hex, len);
+    dm_out_text(identity, hex, len);
     return set == NULL ? DEEM_E_MISUSE : DEEM_OK;
 }
