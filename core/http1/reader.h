@@ -53,12 +53,15 @@ typedef struct dm_http1_reader {
 
     dm_http1_limits limits;
     dm_bytes *body;
-    dm_bytes head;
+    dm_bytes head; /* the lines of the final head, and for a while each trailer line */
     dm_http1_decoder decoder;
     uint64_t remaining; /* of the body (Content-Length) or the chunk */
     uint64_t content_length;
-    uint32_t line_start;
-    uint32_t head_used; /* counted against limits.head */
+    uint32_t line_start; /* of the line being read, in head */
+    uint32_t head_used;  /* counted against limits.head */
+    uint32_t bad_coding; /* the first content coding that cannot be decoded, in head */
+    uint32_t bad_coding_len;
+    uint16_t trailer_count;
     uint8_t state;
     uint8_t coding;
     uint8_t is_head_request;
@@ -66,8 +69,7 @@ typedef struct dm_http1_reader {
     uint8_t chunked;
     uint8_t says_close;
     uint8_t says_keep_alive;
-    uint8_t digits;
-    uint16_t trailer_count;
+    uint8_t digits; /* of the chunk size, so far */
     dm_http1_place fields[DM_HTTP1_MAX_FIELDS];
 } dm_http1_reader;
 

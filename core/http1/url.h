@@ -15,7 +15,7 @@ typedef struct dm_url {
     dm_span host;      /* lower case, an IPv6 address without its brackets */
     dm_span authority; /* the Host value: [v6] in brackets, the port only when not the default */
     dm_span origin;    /* scheme://authority */
-    dm_span prefix;    /* path without trailing slashes: empty, or it starts with one slash */
+    dm_span prefix;    /* path without trailing slashes: empty, or it starts with a slash */
     dm_bytes text;
 } dm_url;
 
