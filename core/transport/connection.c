@@ -97,9 +97,10 @@ void dm_connection_close(dm_connection *connection) {
         dm_connection_abandon(connection);
         return;
     }
-    connection->kind->close(connection);
-    dm_transport_unref(connection->transport);
-    dm_free(connection);
+    if (connection->kind->close(connection)) {
+        dm_transport_unref(connection->transport);
+        dm_free(connection);
+    }
 }
 
 void dm_connection_abandon(dm_connection *connection) {

@@ -43,9 +43,8 @@ dm_io dm_connection_connect_step(dm_connection *connection, int64_t now_ns, dm_e
  * that turns readable when another thread moved this connection on; *timeout_ms is when to call
  * connect_step anyway (-1: no limit). The set can be another after every step, and a descriptor
  * number can come back for another socket (an epoll user sets all of them anew). When connected:
- * the one descriptor, with POLLIN (change events to POLLOUT after a send that gave AGAIN, unless
- * dm_connection_wants_read), *timeout_ms -1. Returns how many of fds (room for capacity) are
- * filled. */
+ * the one descriptor, with POLLIN (change events to POLLOUT after a send that gave AGAIN) and
+ * *timeout_ms -1. Returns how many of fds (room for capacity) are filled. */
 size_t dm_connection_wait_set(dm_connection *connection, struct pollfd *fds, size_t capacity,
                               int64_t now_ns, int *timeout_ms);
 
@@ -89,8 +88,8 @@ dm_failure dm_connection_failure(const dm_connection *connection);
 /* Microseconds each part took, -1 where unknown or not done. */
 typedef struct dm_connection_timings {
     int64_t dns_us;
-    int64_t connect_us; /* TCP, and the tunnel where there is one */
-    int64_t tls_us;
+    int64_t connect_us; /* TCP */
+    int64_t tls_us;     /* TLS, the proxy's tunnel before it included */
 } dm_connection_timings;
 
 /* Filled when connected; all -1 before. */

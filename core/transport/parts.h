@@ -33,7 +33,7 @@ struct dm_transport {
     /* libcurl's routes. */
     dm_bytes url; /* what a CONNECT_ONLY handle is opened for; ends in a slash */
     dm_ca_found ca;
-    pthread_mutex_t lock;    /* of shards, never held while a shard's own lock is taken */
+    pthread_mutex_t lock;    /* of the list of shards and their free places; no other lock inside */
     struct dm_shard *shards; /* newest first; they live as long as the transport */
 };
 
@@ -47,7 +47,8 @@ typedef struct dm_connection_kind {
     dm_io (*recv)(dm_connection *connection, void *buffer, size_t capacity, size_t *got,
                   dm_error *error);
     dm_probe (*probe)(dm_connection *connection);
-    void (*close)(dm_connection *connection);   /* all of it but the memory of dm_connection */
+    /* Lets go of all but the memory of dm_connection: 1; 0: that must be leaked. */
+    int (*close)(dm_connection *connection);
     void (*abandon)(dm_connection *connection); /* the descriptors only */
 } dm_connection_kind;
 

@@ -146,8 +146,13 @@ static dm_probe socket_probe(dm_connection *connection) {
     return count < 0 && (errno == EAGAIN || errno == EINTR) ? DM_PROBE_ALIVE : DM_PROBE_CLOSED;
 }
 
+static int socket_close(dm_connection *connection) {
+    shut(connection);
+    return 1;
+}
+
 static const dm_connection_kind socket_kind = {
-    socket_step, socket_wait_set, socket_send, socket_recv, socket_probe, shut, shut,
+    socket_step, socket_wait_set, socket_send, socket_recv, socket_probe, socket_close, shut,
 };
 
 dm_io dm_socket_connection_new(dm_connection **out, dm_error *error) {
