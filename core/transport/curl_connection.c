@@ -1,4 +1,6 @@
 /* Connections over libcurl's CONNECT_ONLY: names, TLS, tunnels. */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "transport/curl_shard.h"
 #include "transport/lifecycle.h"
@@ -33,10 +35,10 @@ static dm_io connect_done(dm_connection *connection, const dm_curl_api *api, dm_
     if (code == CURLE_OK && fd == CURL_SOCKET_BAD) {
         code = CURLE_COULDNT_CONNECT;
     }
-    dm_transfer_settle(transfer);
     if (code != CURLE_OK) {
         return fail_curl(connection, code, "could not connect to", error);
     }
+    dm_transfer_settle(transfer);
     connection->fd = fd;
     connection->connected = 1;
     connection->times = dm_transfer_times(transfer);
@@ -84,6 +86,18 @@ static dm_io curl_send(dm_connection *connection, const void *data, size_t len, 
     return result;
 }
 
+/* libcurl tells OpenSSL to take a bare TCP close for an orderly end; over TLS only close_notify is
+ * one (RFC 9112 9.8), else the reply may have been cut by anyone on the way. */
+static int cut_off(dm_transfer *transfer, const dm_curl_api *api) {
+    struct curl_tlssessioninfo *session = NULL;
+    const int received_shutdown = 2; /* SSL_RECEIVED_SHUTDOWN */
+    return api->ssl_get_shutdown != NULL &&
+           api->easy_getinfo(transfer->easy, CURLINFO_TLS_SSL_PTR, &session) == CURLE_OK &&
+           session != NULL && session->backend == CURLSSLBACKEND_OPENSSL &&
+           session->internals != NULL &&
+           (api->ssl_get_shutdown(session->internals) & received_shutdown) == 0;
+}
+
 static dm_io curl_recv(dm_connection *connection, void *buffer, size_t capacity, size_t *got,
                        dm_error *error) {
     dm_transfer *transfer = transfer_of(connection);
@@ -95,6 +109,11 @@ static dm_io curl_recv(dm_connection *connection, void *buffer, size_t capacity,
     dm_io result = code == CURLE_OK ? (*got > 0 ? DM_IO_OK : DM_IO_CLOSED) : DM_IO_AGAIN;
     if (code != CURLE_OK) {
         *got = 0;
+    }
+    if (result == DM_IO_CLOSED && connection->transport->tls && cut_off(transfer, api)) {
+        code = CURLE_RECV_ERROR;
+        snprintf(transfer->message, sizeof transfer->message,
+                 "the peer closed without ending TLS (close_notify)");
     }
     if (code != CURLE_OK && code != CURLE_AGAIN) {
         fail_curl(connection, CURLE_RECV_ERROR, "could not receive from", error);

@@ -74,6 +74,8 @@ int dm_curl_fill(void *library, dm_curl_api *api, dm_error *error) {
         }
         memcpy(wanted[i].slot, &function, sizeof function);
     }
+    void *optional = dlsym(library, "SSL_get_shutdown");
+    memcpy(&api->ssl_get_shutdown, &optional, sizeof optional);
     return 0;
 }
 

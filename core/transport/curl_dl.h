@@ -35,6 +35,9 @@ typedef struct dm_curl_api {
     CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
     struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
     void (*slist_free_all)(struct curl_slist *list);
+    /* SSL_get_shutdown of the OpenSSL that this libcurl uses; NULL with another TLS library or one
+     * that cannot be seen. */
+    int (*ssl_get_shutdown)(const void *ssl);
 } dm_curl_api;
 
 /* The oldest libcurl that will do: QUICK_EXIT and the CA cache came with it. */

@@ -2,25 +2,28 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "transport/curl_shard.h"
 
-/* 1 when a further descriptor cannot be had: libcurl reports that as a failed look-up, an
- * unreadable CA file and more. */
+/* 1 when no further pair of descriptors can be had, which is what libcurl's resolver needs: it
+ * reports that as a failed look-up. An unreadable CA file and more have the same cause. */
 static int out_of_descriptors(void) {
-    int fd = dup(STDERR_FILENO);
-    if (fd < 0) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         return errno == EMFILE || errno == ENFILE;
     }
-    close(fd);
+    close(pair[0]);
+    close(pair[1]);
     return 0;
 }
 
 static dm_failure classify(const dm_transport *transport, CURLcode code, long system_error,
                            long proxy_status) {
-    if (proxy_status == 407) {
+    /* Tinyproxy answers a wrong password with 401. */
+    if (proxy_status == 407 || proxy_status == 401) {
         return DM_FAIL_PROXY_AUTH;
     }
     switch (code) {
