@@ -231,6 +231,17 @@ extern "C" {
 /** libcurl's own HTTP engine; blocking calls only. */
 #define DEEM_TRANSPORT_CURL 2
 
+/** No log lines. */
+#define DEEM_LOG_OFF 0
+/** As #DEEM_LOG_OFF: the library returns its errors. */
+#define DEEM_LOG_ERROR 1
+/** As #DEEM_LOG_OFF (default). */
+#define DEEM_LOG_WARN 2
+/** A line on stderr for each attempt and retry. */
+#define DEEM_LOG_INFO 3
+/** Also the reply's headers, credentials and cookies masked; never a body. */
+#define DEEM_LOG_DEBUG 4
+
 /** Retry connection errors. */
 #define DEEM_RETRY_CONNECTION 1
 /** Retry attempts that took too long. */
@@ -316,7 +327,7 @@ DEEM_API const char *deem_version(void);
 
 /**
  * Whether this build has a feature: "simdjson", "curl" (libcurl can be loaded now), "engine",
- * "batch", "hosted".
+ * "hosted".
  * @param feature The name, @p len bytes.
  * @param len Its length in bytes.
  * @return 1 or 0 (also for names it does not know). Any thread.
@@ -868,6 +879,14 @@ DEEM_API int32_t deem_config_set_max_reply_bytes(deem_config *config, int64_t by
  * @return #DEEM_OK, #DEEM_E_CONFIG, #DEEM_E_MISUSE.
  */
 DEEM_API int32_t deem_config_set_transport(deem_config *config, int32_t transport);
+
+/**
+ * Which log lines are written to stderr; beats TYPESAFE_LOG_LEVEL (debug, info, warn, error, off).
+ * @param config The settings.
+ * @param level A DEEM_LOG_* number.
+ * @return #DEEM_OK, #DEEM_E_CONFIG, #DEEM_E_MISUSE.
+ */
+DEEM_API int32_t deem_config_set_log_level(deem_config *config, int32_t level);
 /** @} */
 
 /**

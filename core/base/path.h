@@ -4,9 +4,9 @@
 
 #include "base/bytes.h"
 
-/* Appends a member's key: `.key` when it is made of letters, digits, _ and - alone (without the dot at the
- * start of a path), else `["key"]` with quotes, backslashes and unsafe bytes escaped and long keys cut, so that
- * the path is safe to print. 0 or -1 (no memory). */
+/* Appends a member's key: `.key` when it is made of letters, digits, _ and - alone (without the dot
+ * at the start of a path), else `["key"]` with quotes, backslashes and unsafe bytes escaped and
+ * long keys cut, so that the path is safe to print. 0 or -1 (no memory). */
 int dm_path_append_key(dm_bytes *path, dm_span key);
 
 /* Appends an element's index: `[2]`. 0 or -1 (no memory). */

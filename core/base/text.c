@@ -86,6 +86,21 @@ int dm_text_append_safe(dm_bytes *out, dm_span text, size_t most) {
     return 0;
 }
 
+static int is_space(char byte) {
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+dm_span dm_text_trim(dm_span text) {
+    while (text.len > 0 && is_space(text.data[0])) {
+        text.data++;
+        text.len--;
+    }
+    while (text.len > 0 && is_space(text.data[text.len - 1])) {
+        text.len--;
+    }
+    return text;
+}
+
 static unsigned char lower(char byte) {
     unsigned char b = (unsigned char)byte;
     return b >= 'A' && b <= 'Z' ? (unsigned char)(b + 32) : b;

@@ -16,6 +16,9 @@ size_t dm_text_utf8_valid(dm_span text);
  */
 size_t dm_text_utf8_sequence(const char *text, size_t len);
 
+/* The text without the white space (RFC 8259's four bytes) around it. */
+dm_span dm_text_trim(dm_span text);
+
 /* Whether two ASCII texts are equal when case is ignored. */
 int dm_text_equal_nocase(dm_span a, dm_span b);
 

@@ -235,6 +235,14 @@ void dm_transport_unref(dm_transport *transport) {
     }
 }
 
+void dm_transport_after_fork(dm_transport *transport) {
+    if (transport->generation != dm_fork_generation()) {
+        pthread_mutex_init(&transport->lock, NULL);
+        transport->shards = NULL;
+        transport->generation = dm_fork_generation();
+    }
+}
+
 dm_route dm_transport_route(const dm_transport *transport) {
     return transport->route;
 }

@@ -64,8 +64,8 @@ dm_transport *dm_transport_ref(dm_transport *transport);
  * allowed. Any thread. In the child of a fork libcurl's part is leaked, not freed. */
 void dm_transport_unref(dm_transport *transport);
 
-/* In the child of a fork, before any other use there: forgets libcurl's part (it is the parent's and is leaked), so
- * that the child can open connections of its own. One thread. */
+/* In the child of a fork, before any other use there: forgets libcurl's part (it is the parent's
+ * and is leaked), so that the child can open connections of its own. One thread. */
 void dm_transport_after_fork(dm_transport *transport);
 
 /* The decision. Constant for the transport's life; any thread. */

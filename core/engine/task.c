@@ -1,0 +1,27 @@
+#include "engine/task.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+dm_task *dm_task_new(void) {
+    dm_task *task = dm_alloc_zero(sizeof *task);
+    if (task == NULL) {
+        return NULL;
+    }
+    task->cancel_fd = -1;
+    dm_json_index_init(&task->call.index, DM_JSON_BY_DEFAULT);
+    dm_http1_reader_init(&task->flight.reader, NULL);
+    return task;
+}
+
+void dm_task_free(dm_task *task) {
+    if (task->cancel_fd >= 0) {
+        close(task->cancel_fd);
+    }
+    dm_flight_free(&task->flight);
+    dm_call_free(&task->call);
+    dm_response_free(task->own_response);
+    dm_free(task);
+}
