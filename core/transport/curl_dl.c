@@ -122,12 +122,26 @@ static void beside_us(char *path, size_t size) {
     }
 }
 
+/* Lets OpenSSL register its exit handler now, which takes microseconds, so that the exit gate can
+ * be registered behind it before libcurl's global init, which takes milliseconds: a process that
+ * exits in the middle of that would else have OpenSSL torn down under the initialising thread. */
+static void prime_openssl(void *library) {
+    const uint64_t add_all_ciphers = 4; /* libssl's own init asks for it as well */
+    int (*init)(uint64_t options, const void *settings);
+    void *function = dlsym(library, "OPENSSL_init_crypto");
+    memcpy(&init, &function, sizeof init);
+    if (init != NULL) {
+        init(add_all_ciphers, NULL);
+    }
+}
+
 /* Opens the first library that will do. 0, or -1 with the reason of the last one that opened. */
 static int open_any(dm_error *error) {
     char own[4096];
     beside_us(own, sizeof own);
     const char *const names[] = {own, "libcurl.so.4", "libcurl-gnutls.so.4"};
     int any = 0;
+    dm_exit_gate_install(); /* the libraries' own destructors run after every exit handler */
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         void *library = names[i][0] != '\0'
                             ? dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | DEEPBIND)
@@ -136,7 +150,10 @@ static int open_any(dm_error *error) {
             continue;
         }
         any = 1;
+        prime_openssl(library);
+        dm_exit_gate_install();
         if (dm_curl_fill(library, &opened, error) == 0 && dm_curl_start(&opened, error) == 0) {
+            dm_exit_gate_install();
             return 0;
         }
     }
@@ -165,7 +182,6 @@ const dm_curl_api *dm_curl_load(dm_error *error) {
         dm_fail(error, DM_FAIL_EXIT, "the process is exiting");
     } else if (api == NULL) {
         if (open_any(error) == 0) {
-            dm_exit_gate_install();
             api = &opened;
             atomic_store_explicit(&current, api, memory_order_release);
         }

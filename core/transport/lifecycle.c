@@ -7,7 +7,6 @@
 _Atomic uint32_t dm_fork_count;
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static pthread_once_t gate_once = PTHREAD_ONCE_INIT;
 
 /* Bit 31: the gate is closed. Below: how many threads are inside. */
 #define GATE_CLOSED UINT32_C(0x80000000)
@@ -40,12 +39,8 @@ static void close_gate(void) {
     }
 }
 
-static void register_gate(void) {
-    atexit(close_gate);
-}
-
 void dm_exit_gate_install(void) {
-    pthread_once(&gate_once, register_gate);
+    atexit(close_gate);
 }
 
 int dm_exit_gate_enter(void) {

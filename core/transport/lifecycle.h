@@ -18,8 +18,9 @@ static inline uint32_t dm_fork_generation(void) {
     return atomic_load_explicit(&dm_fork_count, memory_order_relaxed);
 }
 
-/* Registers the exit gate with atexit. Must come after libcurl's global init, so that it runs
- * before the exit handlers of libcurl's TLS library. Once per process (later calls do nothing). */
+/* Registers the exit gate with atexit. Exit handlers run last first, so this comes after whatever
+ * registers one that libcurl must not outlive (its TLS library); several times is fine, the first
+ * to run closes the gate. */
 void dm_exit_gate_install(void);
 
 /* Enters libcurl: 1, and dm_exit_gate_leave must follow; or 0 once the process is exiting, then
