@@ -1,6 +1,7 @@
 /* deem_client_* and the blocking calls. */
 #include "deemster.h"
 #include "engine/blocking.h"
+#include "engine/engine.h"
 #include "out.h"
 #include "protocol/names.h"
 
@@ -51,12 +52,12 @@ static int32_t evaluate(deem_client *client, deem_question_set *set, const char 
     if (client == NULL || set == NULL || (state == NULL && len != 0) || response == NULL) {
         return DEEM_E_MISUSE;
     }
-    dm_blocking_call call = {.kind = DM_CALL_EVALUATE,
-                             .set = set,
-                             .state = dm_span_of(state, len),
-                             .state_is_json = is_json,
-                             .options = options};
-    return dm_blocking_run(client, &call, response);
+    dm_ask ask = {.kind = DM_CALL_EVALUATE,
+                  .set = set,
+                  .state = dm_span_of(state, len),
+                  .state_is_json = is_json,
+                  .options = options};
+    return dm_blocking_run(client, &ask, response);
 }
 
 int32_t deem_evaluate_text(deem_client *client, deem_question_set *set, const char *text,
@@ -74,11 +75,11 @@ int32_t deem_list_models(deem_client *client, const deem_options *options,
     if (client == NULL || response == NULL) {
         return DEEM_E_MISUSE;
     }
-    dm_blocking_call call = {.kind = DM_CALL_MODELS,
-                             .method = DM_LITERAL("GET"),
-                             .path = DM_LITERAL(DM_WIRE_MODELS_PATH),
-                             .options = options};
-    return dm_blocking_run(client, &call, response);
+    dm_ask ask = {.kind = DM_CALL_MODELS,
+                  .method = DM_LITERAL("GET"),
+                  .path = DM_LITERAL(DM_WIRE_MODELS_PATH),
+                  .options = options};
+    return dm_blocking_run(client, &ask, response);
 }
 
 int32_t deem_request(deem_client *client, const char *method, size_t method_len, const char *path,
@@ -88,10 +89,10 @@ int32_t deem_request(deem_client *client, const char *method, size_t method_len,
         response == NULL) {
         return DEEM_E_MISUSE;
     }
-    dm_blocking_call call = {.kind = DM_CALL_RAW,
-                             .method = dm_span_of(method, method_len),
-                             .path = dm_span_of(path, path_len),
-                             .body = dm_span_of(body, body_len),
-                             .options = options};
-    return dm_blocking_run(client, &call, response);
+    dm_ask ask = {.kind = DM_CALL_RAW,
+                  .method = dm_span_of(method, method_len),
+                  .path = dm_span_of(path, path_len),
+                  .body = dm_span_of(body, body_len),
+                  .options = options};
+    return dm_blocking_run(client, &ask, response);
 }

@@ -4,7 +4,6 @@
 #include "deemster_experimental.h"
 #include "engine/call.h"
 #include "out.h"
-#include "protocol/names.h"
 
 struct deem_exchange {
     deem_client *client;     /* one reference */
@@ -40,14 +39,17 @@ void deem_exchange_free(deem_exchange *exchange) {
     dm_free(exchange);
 }
 
-/* Makes sure that there is a response to fill. */
-static int32_t prepare(deem_exchange *exchange) {
+static int32_t start(deem_exchange *exchange, const dm_ask *ask) {
     exchange->started = 0;
     exchange->fields_made = 0;
     if (exchange->response == NULL) {
         exchange->response = dm_response_new();
     }
-    return exchange->response == NULL ? DEEM_E_MEMORY : DEEM_OK;
+    int32_t code = exchange->response == NULL
+                       ? DEEM_E_MEMORY
+                       : dm_call_start(&exchange->call, exchange->client, ask, exchange->response);
+    exchange->started = code == DEEM_OK;
+    return code;
 }
 
 static int32_t start_evaluation(deem_exchange *exchange, deem_question_set *set, const char *state,
@@ -55,14 +57,12 @@ static int32_t start_evaluation(deem_exchange *exchange, deem_question_set *set,
     if (exchange == NULL || set == NULL || (state == NULL && len != 0)) {
         return DEEM_E_MISUSE;
     }
-    int32_t code = prepare(exchange);
-    if (code == DEEM_OK) {
-        code =
-            dm_call_start_evaluation(&exchange->call, exchange->client, set, dm_span_of(state, len),
-                                     is_json, options, exchange->response);
-    }
-    exchange->started = code == DEEM_OK;
-    return code;
+    dm_ask ask = {.kind = DM_CALL_EVALUATE,
+                  .set = set,
+                  .state = dm_span_of(state, len),
+                  .state_is_json = is_json,
+                  .options = options};
+    return start(exchange, &ask);
 }
 
 int32_t deem_exchange_start_text(deem_exchange *exchange, deem_question_set *set, const char *text,
@@ -81,18 +81,12 @@ int32_t deem_exchange_start_request(deem_exchange *exchange, const char *method,
     if (exchange == NULL || method == NULL || path == NULL || (body == NULL && body_len != 0)) {
         return DEEM_E_MISUSE;
     }
-    dm_span verb = dm_span_of(method, method_len);
-    dm_span target = dm_span_of(path, path_len);
-    int lists = dm_span_equal(verb, DM_LITERAL("GET")) &&
-                dm_span_equal(target, DM_LITERAL(DM_WIRE_MODELS_PATH));
-    int32_t code = prepare(exchange);
-    if (code == DEEM_OK) {
-        code = dm_call_start_request(&exchange->call, exchange->client,
-                                     lists ? DM_CALL_MODELS : DM_CALL_RAW, verb, target,
-                                     dm_span_of(body, body_len), options, exchange->response);
-    }
-    exchange->started = code == DEEM_OK;
-    return code;
+    dm_ask ask = {.method = dm_span_of(method, method_len),
+                  .path = dm_span_of(path, path_len),
+                  .body = dm_span_of(body, body_len),
+                  .options = options};
+    ask.kind = dm_call_kind_of(ask.method, ask.path);
+    return start(exchange, &ask);
 }
 
 static int64_t until_ms(int64_t moment, int64_t now) {
@@ -216,9 +210,7 @@ int32_t deem_exchange_take(deem_exchange *exchange, deem_response **response) {
     if (exchange == NULL || response == NULL || !exchange->started || !exchange->call.done) {
         return DEEM_E_MISUSE;
     }
-    deem_response *given = *response;
-    *response = exchange->response;
-    exchange->response = given;
+    dm_response_hand_over(&exchange->response, response);
     exchange->started = 0;
     return DEEM_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "deemster.h"
 #include "engine/curl_call.h"
+#include "engine/engine.h"
 #include "engine/task.h"
 
 /* A signal may arrive between its check and poll: an interruptible wait is never longer than this.
@@ -99,6 +100,7 @@ static int queue_up(run *r) {
             pthread_mutex_lock(&r->client->lock);
             dm_connection *gift = dm_pool_leave(&r->client->pool, &task->waiter);
             pthread_mutex_unlock(&r->client->lock);
+            dm_engine_let_go(r->client, gift);
             dm_connection_close(gift);
             return 0;
         }
@@ -123,17 +125,21 @@ static int acquire(run *r, dm_connection **connection) {
                                     &task->waiter, &idle, dead, DEAD_MOST, &dead_count);
         pthread_mutex_unlock(&client->lock);
         for (uint32_t i = 0; i < dead_count; i++) {
+            dm_engine_let_go(client, dead[i]);
             dm_connection_close(dead[i]);
         }
         if (take == DM_TAKE_QUEUED) {
             if (!queue_up(r)) {
                 return 0;
             }
-            idle = (dm_idle){task->waiter.gift, dm_clock_now(), DM_NEVER};
+            idle = (dm_idle){task->waiter.gift, dm_clock_now(), DM_NEVER, task->waiter.gift_side};
             task->waiter.granted = 0;
             task->waiter.gift = NULL;
         }
         task->has_slot = 1;
+        if (idle.side == DM_SIDE_ENGINE && idle.connection != NULL) {
+            dm_engine_let_go(client, idle.connection);
+        }
         if (idle.connection == NULL || is_alive(idle.connection, idle.since, now)) {
             *connection = idle.connection;
             return 1;
@@ -148,11 +154,7 @@ static void land(run *r) {
     dm_task *task = r->task;
     deem_client *client = r->client;
     dm_connection *connection = dm_flight_take_connection(&task->flight);
-    int64_t idle_ms = client->idle_ms;
-    int64_t server_ms = task->flight.reader.keep_alive_ms;
-    if (server_ms >= 0 && server_ms - 1000 < idle_ms) {
-        idle_ms = server_ms - 1000; /* leave before the server does */
-    }
+    int64_t idle_ms = dm_client_idle_ms(client, task->flight.reader.keep_alive_ms);
     if (connection != NULL && task->flight.keep && idle_ms > 0) {
         int64_t now = dm_clock_now();
         pthread_mutex_lock(&client->lock);
@@ -247,16 +249,6 @@ static int attempt(run *r) {
     return 1;
 }
 
-static int32_t start(dm_task *task, deem_client *client, const dm_blocking_call *what,
-                     deem_response *response) {
-    if (what->kind == DM_CALL_EVALUATE) {
-        return dm_call_start_evaluation(&task->call, client, what->set, what->state,
-                                        what->state_is_json, what->options, response);
-    }
-    return dm_call_start_request(&task->call, client, what->kind, what->method, what->path,
-                                 what->body, what->options, response);
-}
-
 static int32_t drive(run *r) {
     dm_call *call = &r->task->call;
     for (;;) {
@@ -291,18 +283,19 @@ static int32_t drive(run *r) {
 
 /* Starts the task's call. An interruptible one fills a response of its own, since the caller may
  * come back with another. */
-static int32_t start_on(run *r, const dm_blocking_call *what, deem_response *response) {
+static int32_t start_on(run *r, const dm_ask *ask, deem_response *response) {
     dm_task *task = r->task;
     if (!r->interruptible) {
         dm_response_free(task->own_response);
         task->own_response = NULL;
-        return start(task, r->client, what, response);
+        return dm_call_start(&task->call, r->client, ask, response);
     }
     if (task->own_response == NULL) {
         task->own_response = dm_response_new();
     }
-    return task->own_response == NULL ? DEEM_E_MEMORY
-                                      : start(task, r->client, what, task->own_response);
+    return task->own_response == NULL
+               ? DEEM_E_MEMORY
+               : dm_call_start(&task->call, r->client, ask, task->own_response);
 }
 
 /* A response for a call that could not begin. */
@@ -315,27 +308,25 @@ static int32_t refuse(deem_response *response, deem_question_set *set, int32_t c
     return dm_error_set(&response->error, code, 0, "%s", sentence);
 }
 
-static int32_t run_call(deem_client *client, const dm_blocking_call *what,
-                        deem_response *response) {
-    uint64_t id = what->options != NULL ? what->options->call_id : 0;
-    run r = {client, NULL, what->options != NULL && what->options->interruptible && id != 0, 0};
+static int32_t run_call(deem_client *client, const dm_ask *ask, deem_response *response) {
+    uint64_t id = ask->options != NULL ? ask->options->call_id : 0;
+    run r = {client, NULL, ask->options != NULL && ask->options->interruptible && id != 0, 0};
     int32_t code = DEEM_OK;
     r.task = id != 0 ? dm_client_parked(client, id) : NULL;
     if (r.task == NULL) {
-        code = dm_client_begin(client, id, &r.task);
+        code = dm_client_begin(client, id, DM_SIDE_BLOCKING, &r.task);
         if (code == DEEM_E_CANCELLED) {
-            return refuse(response, what->set, code, "The call was cancelled before it began.");
+            return refuse(response, ask->set, code, "The call was cancelled before it began.");
         }
         if (code != DEEM_OK) {
             return code;
         }
-        r.task->side = DM_SIDE_BLOCKING;
         if (ensure_cancel_fd(r.task) != 0) {
             dm_client_end(client, r.task);
-            return refuse(response, what->set, DEEM_E_CONNECTION,
+            return refuse(response, ask->set, DEEM_E_CONNECTION,
                           "This process has no file descriptor left.");
         }
-        code = start_on(&r, what, response);
+        code = start_on(&r, ask, response);
     }
     if (code == DEEM_OK) {
         code = drive(&r);
@@ -347,15 +338,13 @@ static int32_t run_call(deem_client *client, const dm_blocking_call *what,
         return code;
     }
     if (r.task->own_response != NULL) {
-        deem_response finished = *r.task->own_response;
-        *r.task->own_response = *response;
-        *response = finished;
+        dm_response_swap(r.task->own_response, response);
     }
     dm_client_end(client, r.task);
     return code;
 }
 
-int32_t dm_blocking_run(deem_client *client, const dm_blocking_call *what, deem_response **io) {
+int32_t dm_blocking_run(deem_client *client, const dm_ask *ask, deem_response **io) {
     dm_client_after_fork(client);
     deem_response *response = *io != NULL ? *io : dm_response_new();
     if (response == NULL) {
@@ -363,7 +352,7 @@ int32_t dm_blocking_run(deem_client *client, const dm_blocking_call *what, deem_
     }
     *io = response;
     dm_client_ref(client);
-    int32_t code = run_call(client, what, response);
+    int32_t code = run_call(client, ask, response);
     dm_client_unref(client);
     return code;
 }

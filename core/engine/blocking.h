@@ -5,22 +5,9 @@
 
 #include "engine/call.h"
 
-/* What is asked; everything is borrowed for the call. */
-typedef struct dm_blocking_call {
-    dm_call_kind kind;
-    deem_question_set *set; /* evaluations */
-    dm_span state;
-    int state_is_json;
-    dm_span method; /* raw calls and model lists */
-    dm_span path;
-    dm_span body;
-    const deem_options *options; /* may be NULL */
-} dm_blocking_call;
-
 /* Runs a call to its end. *response as in the public header: reused or made. Returns its code;
  * DEEM_E_MISUSE and DEEM_E_MEMORY may leave it untouched, DEEM_E_INTERRUPTED leaves it blank. Any
  * thread. */
-int32_t dm_blocking_run(deem_client *client, const dm_blocking_call *what,
-                        deem_response **response);
+int32_t dm_blocking_run(deem_client *client, const dm_ask *ask, deem_response **response);
 
 #endif

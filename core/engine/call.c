@@ -114,10 +114,10 @@ static int32_t end_early(dm_call *call, int32_t code) {
     return DEEM_OK;
 }
 
-int32_t dm_call_start_evaluation(dm_call *call, deem_client *client, deem_question_set *set,
-                                 dm_span state, int state_is_json, const deem_options *options,
-                                 deem_response *response) {
-    call->kind = DM_CALL_EVALUATE;
+static int32_t start_evaluation(dm_call *call, deem_client *client, const dm_ask *ask,
+                                deem_response *response) {
+    deem_question_set *set = ask->set;
+    const deem_options *options = ask->options;
     if (begin(call, client, set, options, response) != DEEM_OK ||
         dm_answers_begin(&response->reply.answers, set) != 0) {
         return DEEM_E_MEMORY;
@@ -133,8 +133,8 @@ int32_t dm_call_start_evaluation(dm_call *call, deem_client *client, deem_questi
         model = dm_bytes_span(&options->model.text);
     }
     dm_evaluation evaluation = {.set = set,
-                                .state = state,
-                                .state_is_json = state_is_json,
+                                .state = ask->state,
+                                .state_is_json = ask->state_is_json,
                                 .model = model,
                                 .fields = options != NULL ? options->fields.items : NULL,
                                 .field_count = options != NULL ? options->fields.count : 0};
@@ -167,11 +167,11 @@ static int method_is_known(dm_span method) {
     return 0;
 }
 
-int32_t dm_call_start_request(dm_call *call, deem_client *client, dm_call_kind kind, dm_span method,
-                              dm_span path, dm_span body, const deem_options *options,
-                              deem_response *response) {
-    call->kind = kind;
-    if (begin(call, client, NULL, options, response) != DEEM_OK) {
+static int32_t start_request(dm_call *call, deem_client *client, const dm_ask *ask,
+                             deem_response *response) {
+    dm_span method = ask->method;
+    dm_span body = ask->body;
+    if (begin(call, client, NULL, ask->options, response) != DEEM_OK) {
         return DEEM_E_MEMORY;
     }
     call->with_body = body.data != NULL;
@@ -188,7 +188,7 @@ int32_t dm_call_start_request(dm_call *call, deem_client *client, dm_call_kind k
         return end_early(call, DEEM_E_CONFIG);
     }
     dm_http1_error why = {0};
-    if (dm_url_join(&client->url, path, &call->target, &why) != 0) {
+    if (dm_url_join(&client->url, ask->path, &call->target, &why) != 0) {
         int32_t code = why.problem == DM_HTTP1_NO_MEMORY ? DEEM_E_MEMORY : DEEM_E_CONFIG_URL;
         dm_error_set(&response->error, code, 0, "%s", why.message.data ? why.message.data : "");
         dm_http1_error_free(&why);
@@ -201,6 +201,19 @@ int32_t dm_call_start_request(dm_call *call, deem_client *client, dm_call_kind k
         return DEEM_E_MEMORY;
     }
     return end_early(call, make_own_head(call, method));
+}
+
+dm_call_kind dm_call_kind_of(dm_span method, dm_span path) {
+    int lists = dm_span_equal(method, DM_LITERAL("GET")) &&
+                dm_span_equal(path, DM_LITERAL(DM_WIRE_MODELS_PATH));
+    return lists ? DM_CALL_MODELS : DM_CALL_RAW;
+}
+
+int32_t dm_call_start(dm_call *call, deem_client *client, const dm_ask *ask,
+                      deem_response *response) {
+    call->kind = ask->kind;
+    return ask->kind == DM_CALL_EVALUATE ? start_evaluation(call, client, ask, response)
+                                         : start_request(call, client, ask, response);
 }
 
 /* Keeps what the last attempt came to, and says that time is up. */

@@ -12,6 +12,18 @@
 
 typedef enum dm_call_kind { DM_CALL_EVALUATE = 0, DM_CALL_MODELS, DM_CALL_RAW } dm_call_kind;
 
+/* What is asked; everything is borrowed while the call is being started. */
+typedef struct dm_ask {
+    dm_call_kind kind;
+    deem_question_set *set; /* evaluations */
+    dm_span state;
+    int state_is_json;
+    dm_span method; /* raw calls and model lists */
+    dm_span path;
+    dm_span body;                /* data NULL: none */
+    const deem_options *options; /* may be NULL */
+} dm_ask;
+
 typedef enum dm_action {
     DM_ACTION_SEND = 1, /* an attempt is due: dm_call_attempt, then tell what came of it */
     DM_ACTION_WAIT,     /* nothing to do before call->wait_until */
@@ -52,17 +64,13 @@ typedef struct dm_call {
     int done;
 } dm_call;
 
-/* Starts an evaluation: begins the response, checks the state, writes the body. DEEM_OK also when
- * the call is already done (a refused state); DEEM_E_MEMORY. options may be NULL and is not needed
- * afterwards. */
-int32_t dm_call_start_evaluation(dm_call *call, deem_client *client, deem_question_set *set,
-                                 dm_span state, int state_is_json, const deem_options *options,
-                                 deem_response *response);
+/* A model list is read as one also when it is asked for by method and path. */
+dm_call_kind dm_call_kind_of(dm_span method, dm_span path);
 
-/* Starts a raw call or (kind DM_CALL_MODELS) a model list. body.data NULL: none. As above. */
-int32_t dm_call_start_request(dm_call *call, deem_client *client, dm_call_kind kind, dm_span method,
-                              dm_span path, dm_span body, const deem_options *options,
-                              deem_response *response);
+/* Starts a call: begins the response, checks what is asked, writes the body. DEEM_OK also when the
+ * call is already done (a refused state); DEEM_E_MEMORY. */
+int32_t dm_call_start(dm_call *call, deem_client *client, const dm_ask *ask,
+                      deem_response *response);
 
 /* What is to be done now. Ends the call when its deadline has passed. */
 dm_action dm_call_next(dm_call *call, int64_t now);

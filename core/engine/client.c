@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "deemster.h"
+#include "engine/engine.h"
 #include "engine/log.h"
-#include "engine/reactor.h"
 #include "engine/task.h"
 #include "protocol/names.h"
 #include "transport/lifecycle.h"
@@ -426,7 +426,6 @@ int dm_client_after_fork(deem_client *client) {
         }
     }
     dm_engine_after_fork(client);
-    client->active = NULL;
     dm_transport_after_fork(client->transport);
     return 1;
 }
@@ -508,7 +507,14 @@ static int32_t use_id(deem_client *client, uint64_t id) {
     return DEEM_E_MISUSE;
 }
 
-int32_t dm_client_begin(deem_client *client, uint64_t id, dm_task **out) {
+int64_t dm_client_idle_ms(const deem_client *client, int64_t server_ms) {
+    if (server_ms < 0 || server_ms - 1000 >= client->idle_ms) {
+        return client->idle_ms;
+    }
+    return server_ms - 1000; /* leave before the server does */
+}
+
+int32_t dm_client_begin(deem_client *client, uint64_t id, dm_side side, dm_task **out) {
     pthread_mutex_lock(&client->lock);
     int32_t code = client->closed ? DEEM_E_CANCELLED : DEEM_OK;
     if (id == DM_NEW_ID) {
@@ -532,6 +538,8 @@ int32_t dm_client_begin(deem_client *client, uint64_t id, dm_task **out) {
     }
     if (code == DEEM_OK) {
         task->id = id;
+        task->side = side;
+        task->finished = 0;
         atomic_store(&task->cancelled, 0);
         task->previous = NULL;
         task->next = client->active;

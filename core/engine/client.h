@@ -96,10 +96,14 @@ int dm_client_after_fork(deem_client *client);
  * one. Returns DEEM_OK, DEEM_E_CANCELLED (closed, or that id was cancelled before), DEEM_E_MISUSE
  * (not a reserved id), DEEM_E_MEMORY. */
 #define DM_NEW_ID UINT64_MAX
-int32_t dm_client_begin(deem_client *client, uint64_t id, struct dm_task **task);
+int32_t dm_client_begin(deem_client *client, uint64_t id, dm_side side, struct dm_task **task);
 
 /* Unlinks a task and keeps it for another call. */
 void dm_client_end(deem_client *client, struct dm_task *task);
+
+/* How long a connection is kept when the server said `Keep-Alive: timeout` (milliseconds, -1:
+ * nothing). */
+int64_t dm_client_idle_ms(const deem_client *client, int64_t server_ms);
 
 /* The interrupted task with that id, or NULL. */
 struct dm_task *dm_client_parked(deem_client *client, uint64_t id);

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-static void grant_next(dm_pool *pool, dm_connection *gift) {
+static void grant_next(dm_pool *pool, dm_connection *gift, dm_side side) {
     dm_waiter *waiter = pool->first;
     pool->first = waiter->next;
     if (pool->first != NULL) {
@@ -13,6 +13,7 @@ static void grant_next(dm_pool *pool, dm_connection *gift) {
     }
     waiter->queued = 0;
     waiter->gift = gift;
+    waiter->gift_side = side;
     waiter->granted = 1;
     waiter->next = waiter->previous = NULL;
     waiter->wake(waiter->user);
@@ -79,7 +80,7 @@ dm_take dm_pool_take(dm_pool *pool, dm_side side, int fresh, int64_t now, dm_wai
 int dm_pool_keep(dm_pool *pool, dm_side side, dm_connection *connection, int64_t now,
                  int64_t until) {
     if (pool->first != NULL) {
-        grant_next(pool, connection);
+        grant_next(pool, connection, side);
         return 0;
     }
     dm_idle_stack *stack = &pool->idle[side];
@@ -92,13 +93,13 @@ int dm_pool_keep(dm_pool *pool, dm_side side, dm_connection *connection, int64_t
         stack->items = items;
         stack->cap = cap;
     }
-    stack->items[stack->count++] = (dm_idle){connection, now, until};
+    stack->items[stack->count++] = (dm_idle){connection, now, until, side};
     return 0;
 }
 
 void dm_pool_release(dm_pool *pool) {
     if (pool->first != NULL) {
-        grant_next(pool, NULL);
+        grant_next(pool, NULL, DM_SIDE_BLOCKING);
     } else {
         pool->used--;
     }
@@ -133,15 +134,15 @@ dm_connection *dm_pool_pop_any(dm_pool *pool) {
     return NULL;
 }
 
-int dm_pool_remove(dm_pool *pool, dm_side side, const dm_connection *connection) {
+int dm_pool_withdraw(dm_pool *pool, dm_side side, const dm_connection *connection, dm_idle *idle) {
     dm_idle_stack *stack = &pool->idle[side];
     for (uint32_t i = 0; i < stack->count; i++) {
         if (stack->items[i].connection == connection) {
+            *idle = stack->items[i];
             for (uint32_t k = i + 1; k < stack->count; k++) {
                 stack->items[k - 1] = stack->items[k];
             }
             stack->count--;
-            dm_pool_release(pool);
             return 1;
         }
     }

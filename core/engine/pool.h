@@ -17,6 +17,7 @@ typedef struct dm_idle {
     dm_connection *connection;
     int64_t since; /* when it became idle */
     int64_t until; /* when it is too old (DM_NEVER: never) */
+    dm_side side;
 } dm_idle;
 
 typedef struct dm_idle_stack {
@@ -30,8 +31,9 @@ typedef struct dm_waiter {
     struct dm_waiter *next;
     struct dm_waiter *previous;
     int queued;
-    _Atomic int granted;      /* it owns a slot now */
-    dm_connection *gift;      /* and this connection, when one was handed on; else NULL */
+    _Atomic int granted; /* it owns a slot now */
+    dm_connection *gift; /* and this connection, when one was handed on; else NULL */
+    dm_side gift_side;
     void (*wake)(void *user); /* called under the lock when granted */
     void *user;
 } dm_waiter;
@@ -72,8 +74,8 @@ dm_connection *dm_pool_leave(dm_pool *pool, dm_waiter *waiter);
 /* Takes any idle connection out, NULL when there is none; its slot is released. */
 dm_connection *dm_pool_pop_any(dm_pool *pool);
 
-/* Takes one given idle connection out (it died); 1 when it was there. Its slot is released. */
-int dm_pool_remove(dm_pool *pool, dm_side side, const dm_connection *connection);
+/* Takes one given idle connection out with its slot, to look at it; 1 when it was there. */
+int dm_pool_withdraw(dm_pool *pool, dm_side side, const dm_connection *connection, dm_idle *idle);
 
 /* Gives the memory back; the connections have been taken out. */
 void dm_pool_free(dm_pool *pool);

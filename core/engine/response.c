@@ -111,6 +111,21 @@ dm_span dm_response_request_id(const deem_response *response) {
     return response->reply.id;
 }
 
+void dm_response_swap(deem_response *a, deem_response *b) {
+    deem_response kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+void dm_response_hand_over(deem_response **own, deem_response **given) {
+    if (*given != NULL) {
+        dm_response_swap(*own, *given);
+    } else {
+        *given = *own;
+        *own = NULL;
+    }
+}
+
 static void blot(dm_bytes *bytes, dm_span secret) {
     char *from = bytes->data;
     size_t left = bytes->len;

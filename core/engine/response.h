@@ -53,6 +53,13 @@ int dm_response_add_header(deem_response *response, dm_span name, dm_span value)
 /* The request id in all its spellings (wire contract section 9, trap 33); data NULL: absent. */
 dm_span dm_response_request_id(const deem_response *response);
 
+/* Exchanges everything between two responses. */
+void dm_response_swap(deem_response *a, deem_response *b);
+
+/* Gives *own out: into *given when there is one (own then keeps its memory for the next call), else
+ * as the new *given. */
+void dm_response_hand_over(deem_response **own, deem_response **given);
+
 /* Blots out a secret wherever message, path, body and headers hold it, byte by byte. */
 void dm_response_mask(deem_response *response, dm_span secret);
 

@@ -26,7 +26,8 @@ typedef struct dm_task {
     uint32_t heap_place; /* in the engine's timer heap, from 1; 0: not in it */
     uint32_t watched;    /* descriptors of this task in the epoll set */
     int watch_fds[DM_CONNECTION_WAIT_MOST];
-    int in_ready;
+    int in_ready; /* these three under the engine's lock */
+    int finished;
     struct dm_task *ready_next;
     struct dm_task *queue_next;
 } dm_task;
