@@ -304,7 +304,8 @@ static void put_answer(struct writer *writer, const struct mock_question *questi
     const struct mock_node *node = &writer->request->json.nodes[question->node];
     enum mock_fault_kind kind = fault ? fault->kind : MOCK_FAULT_KINDS;
     yajl_gen out = writer->out;
-    uint64_t hash = mock_hash(node->key, node->key_length, state);
+    /* The id is not part of it: renaming a question does not change its answer. */
+    uint64_t hash = mock_json_hash(&writer->request->json, question->node, state);
     if (kind == MOCK_FAULT_DUPLICATE_KEYS)
         put_answer(writer, question, ~state, NULL);
     mock_put_string(out, node->key, node->key_length);

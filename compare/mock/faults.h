@@ -15,7 +15,7 @@
     X(HTML_502, "html-502", REPLY, NONE, 0, "502 with Cloudflare's HTML page")                     \
     X(HTML_403, "html-403", REPLY, NONE, 0, "403 with an HTML page (firewall)")                    \
     X(EMPTY, "empty", REPLY, NONE, 0, "200 with no body")                                          \
-    X(NO_CONTENT, "no-content", REPLY, NONE, 0, "204")                                             \
+    X(NO_CONTENT, "no-content", REPLY, NONE, 0, "204 with no body")                                \
     X(REDIRECT, "redirect", REPLY, TEXT, 0, "307 to the given URL (default /elsewhere)")           \
     X(ECHO_KEY, "echo-key", REPLY, NONE, 0, "401 whose message repeats the Authorization value")   \
     X(ECHO_STATE, "echo-state", REPLY, NONE, 0, "422 whose input repeats the whole request")       \

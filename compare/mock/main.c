@@ -27,6 +27,7 @@ static const char about[] =
 enum {
     OPTION_PREFIX = 256,
     OPTION_KEY,
+    OPTION_NO_AUTH,
     OPTION_SEED,
     OPTION_LATENCY,
     OPTION_RATE,
@@ -44,6 +45,7 @@ static const struct argp_option arguments[] = {
     {"listen", 'l', "ADDRESS", 0, "Address to listen on (default 127.0.0.1)", 0},
     {"prefix", OPTION_PREFIX, "PATH", 0, "Path prefix of every API route, e.g. /typesafe", 0},
     {"key", OPTION_KEY, "KEY", 0, "The only right key (default: any but wrong-key)", 0},
+    {"no-auth", OPTION_NO_AUTH, NULL, 0, "Ask for no key, as a local server does", 0},
     {"model", OPTION_MODEL, "NAME", 0, "One more model name to accept; repeatable", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the key orders; 0 keeps the request's (default 1)", 0},
     {"token-limit", OPTION_TOKENS, "N", 0,
@@ -108,6 +110,9 @@ static error_t read_argument(int key, char *text, struct argp_state *state) {
         return 0;
     case OPTION_KEY:
         options->key = text;
+        return 0;
+    case OPTION_NO_AUTH:
+        options->no_auth = true;
         return 0;
     case OPTION_MODEL: {
         const char **models = mock_resize((void *)options->rules.models,

@@ -14,6 +14,7 @@ struct mock_options {
     const char *port;
     const char *prefix; /* path prefix without a slash at its end, or "" */
     const char *key;    /* the only right key; NULL: any but "wrong-key" */
+    bool no_auth;       /* ask for no key */
     uint64_t seed;
     long latency_ms;
     unsigned long rate; /* requests per window; 0: no limit */

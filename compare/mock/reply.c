@@ -274,9 +274,11 @@ bool mock_reply_fault(struct mock_reply *reply, const struct mock_fault *fault,
         mock_reply_json(reply, 200, "null");
         return true;
     case MOCK_FAULT_RAW:
-        reply->wire = MOCK_FAULT_RAW;
         reply->status = 200;
-        return read_file(&reply->body, fault->text);
+        if (!read_file(&reply->body, fault->text))
+            return false;
+        reply->wire = MOCK_FAULT_RAW;
+        return true;
     default:
         return false;
     }

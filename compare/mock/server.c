@@ -68,6 +68,8 @@ static const char *header_of(struct mock_exchange *exchange, const char *name) {
 /* 200, or the status that refuses the caller (wire contract 4.1). */
 static int authorise(struct mock_exchange *exchange) {
     const char *key = header_of(exchange, "Authorization");
+    if (exchange->server->options->no_auth)
+        return 200;
     if (!key || strncasecmp(key, "Bearer ", 7) || !key[7 + strspn(key + 7, " ")])
         return 403;
     key += 7 + strspn(key + 7, " ");

@@ -13,7 +13,7 @@ from tools import ROOT, VENV, Failure, environment, run, say
 PACKAGES = [
     # build
     "ninja-build", "ccache", "pkg-config", "libcurl4-openssl-dev", "libmd-dev", "zlib1g-dev",
-    "libmicrohttpd-dev", "libuv1-dev", "python3-dev", "python3-venv",
+    "libmicrohttpd-dev", "libgnutls28-dev", "libyajl-dev", "libuv1-dev", "python3-dev", "python3-venv",
     # tests
     "libcriterion-dev", "valgrind", "luajit", "nginx-light", "openssl", "tinyproxy", "jq",
     # checks
@@ -27,12 +27,15 @@ SIMDJSON = "pysimdjson==7.0.2"  # its sdist carries simdjson's own single-file s
 SIMDJSON_SDIST = "pysimdjson-7.0.2.tar.gz"
 SIMDJSON_SHA256 = "44cf276e48912a3b9c7ca362c14da8420a7ac15a9f1a16ec95becff86db3904a"
 SIMDJSON_DIR = ROOT / "build-deps" / "simdjson"
-REQUIREMENTS = ROOT / "tests" / "requirements.txt"
+# A private Python for each list of packages: ours, and the other people's programs that we test against.
+PYTHONS = {VENV: ROOT / "tests" / "requirements.txt",
+           ROOT / ".venv-thirdparty": ROOT / "tests" / "thirdparty" / "requirements.txt"}
 
 
 def setup():
     debian_packages()
-    python_packages()
+    for venv, requirements in PYTHONS.items():
+        python_packages(venv, requirements)
     simdjson()
 
 
@@ -60,16 +63,16 @@ def installed(package):
     return found.stdout.startswith("install ok")
 
 
-def python_packages():
-    """A private Python with the packages of tests/requirements.txt, made anew when the list changes."""
-    stamp = VENV / "requirements.sha256"
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+def python_packages(venv, requirements):
+    """A private Python with the packages of a list, made anew when the list changes."""
+    stamp = venv / "requirements.sha256"
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    say("setup: Python packages of tests/requirements.txt")
+    say(f"setup: Python packages of {requirements.relative_to(ROOT)}")
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
-    run([python, "-m", "venv", VENV], "python3 -m venv", "install python3-venv.")
-    run([VENV / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "-r", REQUIREMENTS], "pip install",
+    run([python, "-m", "venv", venv], "python3 -m venv", "install python3-venv.")
+    run([venv / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements], "pip install",
         "see that PyPI can be reached.")
     stamp.write_text(wanted)
 
