@@ -423,9 +423,7 @@ int32_t dm_call_reply(dm_call *call, int by_close, int64_t now) {
     dm_error_clear(&response->error);
     call->resent = 0;
     int status = response->http_status;
-    response->retry_after_ms =
-        dm_retry_after(dm_response_header(response, DM_LITERAL("retry-after-ms")),
-                       dm_response_header(response, DM_LITERAL("retry-after")), dm_clock_wall_ms());
+    response->retry_after_ms = -1;
     if (status >= 200 && status < 300) {
         int32_t code = read_good(call);
         if (code == DEEM_E_MEMORY) {
@@ -441,6 +439,9 @@ int32_t dm_call_reply(dm_call *call, int by_close, int64_t now) {
         return DEEM_OK;
     }
     explain_status(call);
+    response->retry_after_ms =
+        dm_retry_after(dm_response_header(response, DM_LITERAL("retry-after-ms")),
+                       dm_response_header(response, DM_LITERAL("retry-after")), dm_clock_wall_ms());
     if (call->kind != DM_CALL_RAW &&
         dm_reply_read_any(&response->reply, &call->index, response->body.data,
                           response->body.len) == DEEM_E_MEMORY) {
