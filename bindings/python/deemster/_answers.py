@@ -181,13 +181,13 @@ class Usage(FrozenModel):
 ANSWER_TYPES: dict[str, type[_Answer]] = {"noul": NoulAnswer, "choice": ChoiceAnswer, "score": ScoreAnswer, "box": BoxAnswer}
 
 
-def _settled(answer: Any, name: str) -> Any:
+def _settled(answer: Any, name: str) -> dict[Any, Any]:
     """A field's value, worked out at the first question for it."""
-    value = getattr(answer, name)
+    value: Any = getattr(answer, name)
     if callable(value):
         value = value()
         object.__setattr__(answer, name, value)
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 def _private(values: dict[str, Any], *names: str) -> dict[str, Any]:

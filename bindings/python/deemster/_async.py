@@ -68,7 +68,7 @@ class LoopClient:
             call.fill(options, self.config)
         code = function(self.handle, *arguments, options, self.identity)
         if code != OK:
-            raise settings_error(code, text(lib.deem_options_error, options) if options is not NULL else "")
+            raise settings_error(code, (text(lib.deem_options_error, options) if options is not NULL else None) or "")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         identity: int = self.identity[0]
@@ -197,8 +197,10 @@ class AsyncTypeSafeClient:
 
             self._hosted = AsyncHosted(self._config, checked, transport, http_client)
 
+    _hosted: Any
+
     def _open(self) -> None:
-        self._hosted: Any = None
+        self._hosted = None
         self._closed = False
         self._lock = threading.Lock()
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopClient] = weakref.WeakKeyDictionary()
@@ -276,10 +278,9 @@ class AsyncTypeSafeClient:
         Example:
             >>> result = await client.system_one("I was charged twice.", triage)
         """
-        call = None
-        if not (model is retry is timeout is extra_headers is extra_body is deadline is strict is None):
+        if extra_body is not None:
             state, questions, model, extra_body = overridden(state, questions, model, extra_body)
-            call = Call(model, retry, timeout, deadline, strict, extra_headers, extra_body)
+        call = Call.of(model, retry, timeout, deadline, strict, extra_headers, extra_body)
         question_set = questions if type(questions) is QuestionSet else compiled(questions)
         payload, is_text = encoded_state(state)
         if assets is not None or question_set._whole is not None or "deemster._assets" in sys.modules:
@@ -315,13 +316,16 @@ class AsyncTypeSafeClient:
             return response_of(reply, code, ListModelsResponse, self._config, call)
 
         policy = call.retry or self._config.retry
-        return await (with_rules(policy, attempt) if policy is not None and policy.own_rules else attempt())
+        if policy is not None and policy.own_rules:
+            return await with_rules(policy, attempt)  # type: ignore[no-any-return]
+        return await attempt()
 
     async def _run(self, submit: Any, arguments: tuple[Any, ...], questions: Any, call: Call | None) -> tuple[Reply, int]:
         client = self._loop_client()
         identity, future = client.submit(submit, arguments, questions, call)
         try:
-            return await future
+            reply, code = await future
+            return reply, code
         except asyncio.CancelledError:
             lib.deem_client_cancel(client.handle, identity)
             raise

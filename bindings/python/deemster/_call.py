@@ -21,7 +21,7 @@ from ._errors import (
     TypeSafeValidationError,
     status_error,
 )
-from ._library import lib, new, status_name, text
+from ._library import ffi, lib, new, status_name, text
 from ._reply import Reply
 from ._response import Response, SystemOneResponse, parsed_body
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Response)
 OK, MEMORY, CANCELLED, INTERRUPTED = lib.DEEM_OK, lib.DEEM_E_MEMORY, lib.DEEM_E_CANCELLED, lib.DEEM_E_INTERRUPTED
 MISUSE, INVALID_REPLY = lib.DEEM_E_MISUSE, lib.DEEM_E_INVALID_REPLY
+
+
+_NOTHING = (None,) * 7
 
 
 class Call:
@@ -56,6 +59,11 @@ class Call:
         self.strict = strict
         self.extra_headers = extra_headers
         self.extra_body = extra_body
+
+    @classmethod
+    def of(cls, *settings: Any) -> Call | None:
+        """The settings of a call, or None when there are none of its own."""
+        return None if settings == _NOTHING else cls(*settings)
 
     def fill(self, options: Any, config: Config) -> None:
         """Writes the settings into an options handle."""
@@ -83,8 +91,6 @@ class Call:
 
 def new_options() -> Any:
     """An options handle that the garbage collector frees."""
-    from ._library import ffi
-
     out = new("deem_options **")
     if lib.deem_options_new(out) != OK:
         raise MemoryError
@@ -144,13 +150,13 @@ def response_of(reply: Reply, code: int, kind: type[R], config: Config, call: Ca
         if kind is not SystemOneResponse and issubclass(kind, SystemOneResponse):
             try:
                 response._lift()  # type: ignore[attr-defined]
-            except TypeSafeValidationError as error:
-                raise mismatch(response, error.field_path) from error
+            except TypeSafeValidationError as problem:
+                raise mismatch(response, problem.field_path) from problem
         _log.finished(reply, None)
         return response
     error = error_of(reply, code, kind, config, call)
     _log.finished(reply, error)
-    raise error
+    raise error from reply.cause
 
 
 def mismatch(response: Response, path: str) -> TypeSafeAPIResponseValidationError:
@@ -204,7 +210,7 @@ def whole_body(response: Response, model: Any) -> Any:
         return model.model_validate_json(response.raw)
     except ValueError as error:
         errors = getattr(error, "errors", None)
-        place = errors()[0]["loc"] if callable(errors) else ()
+        place: Any = errors()[0]["loc"] if callable(errors) else ()  # pyright: ignore[reportIndexIssue]
         raise mismatch(response, ".".join(str(step) for step in place if step != "[key]")) from error
 
 

@@ -250,10 +250,9 @@ class TypeSafeClient:
             >>> result.nouls["billing"].noul
             0.93
         """
-        call = None
-        if not (model is retry is timeout is extra_headers is extra_body is deadline is strict is None):
+        if extra_body is not None:
             state, questions, model, extra_body = overridden(state, questions, model, extra_body)
-            call = Call(model, retry, timeout, deadline, strict, extra_headers, extra_body)
+        call = Call.of(model, retry, timeout, deadline, strict, extra_headers, extra_body)
         question_set = questions if type(questions) is QuestionSet else compiled(questions)
         payload, is_text = encoded_state(state)
         if assets is not None or question_set._whole is not None or "deemster._assets" in sys.modules:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 _SECRET = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie", "set-cookie"})
 
@@ -29,9 +30,8 @@ class Headers(Mapping[str, str]):
     __slots__ = ("_pairs",)
 
     def __init__(self, pairs: Iterable[tuple[str, str]] | Mapping[str, str] | None = None) -> None:
-        if isinstance(pairs, Mapping):
-            pairs = pairs.items()
-        self._pairs = tuple((str(name), str(value)) for name, value in pairs or ())
+        items: Any = pairs.items() if isinstance(pairs, Mapping) else pairs or ()
+        self._pairs: tuple[tuple[str, str], ...] = tuple((str(name), str(value)) for name, value in items)
 
     def get_list(self, name: str) -> list[str]:
         """All values of a name in the order received."""

@@ -92,6 +92,7 @@ class Exchange:
         if code != OK:
             raise settings_error(code, "")
         reply = Reply(cell, None, questions)
+        reply.cause = self.cause
         return reply, reply.code
 
 

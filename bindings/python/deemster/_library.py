@@ -7,7 +7,8 @@ import os
 from typing import Any
 
 try:
-    from ._native import ffi, lib
+    from ._native import ffi as ffi
+    from ._native import lib as lib
 except ImportError as error:
     raise ImportError(
         f"The native part of deemster could not be loaded ({error}): install the deemster wheel for this platform "

@@ -43,6 +43,8 @@ def _content(value: Any, path: str) -> Any:
 
 class _Question(Model):
     __slots__ = ("criteria", "instructions", "type")
+    type: Any
+    instructions: Any
 
     __hash__ = None  # type: ignore[assignment]  # questions can be changed
 

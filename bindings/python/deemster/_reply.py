@@ -19,19 +19,19 @@ _HAS_CONFIDENCE, _HAS_PROBABILITIES, _HAS_LEGEND, _DOUBTFUL = 1, 2, 4, 8
 _MOST_SPARE = 64
 TIMINGS = ("total", "queue", "dns", "connect", "tls", "first_byte", "waits")
 
-_answer = object.__new__
-_noul_value = NoulAnswer.noul.__set__  # type: ignore[attr-defined]
-_noul_type = NoulAnswer.type.__set__  # type: ignore[attr-defined]
-_problem = NoulAnswer.__mro__[1].problem.__set__  # type: ignore[attr-defined]
-_choice_type = ChoiceAnswer.type.__set__  # type: ignore[attr-defined]
-_choice_label = ChoiceAnswer.choice.__set__  # type: ignore[attr-defined]
-_choice_confidence = ChoiceAnswer.confidence.__set__  # type: ignore[attr-defined]
-_choice_shares = ChoiceAnswer._probabilities.__set__  # type: ignore[union-attr]
-_score_type = ScoreAnswer.type.__set__  # type: ignore[attr-defined]
-_score_value = ScoreAnswer.score.__set__  # type: ignore[attr-defined]
-_score_confidence = ScoreAnswer.confidence.__set__  # type: ignore[attr-defined]
-_score_shares = ScoreAnswer._probabilities.__set__  # type: ignore[union-attr]
-_score_legend = ScoreAnswer._legend.__set__  # type: ignore[union-attr]
+def _setter(cls: type, name: str) -> Any:
+    """What writes a slot past the class's own __setattr__."""
+    return next(vars(base)[name] for base in cls.__mro__ if name in vars(base)).__set__
+
+
+_answer: Any = object.__new__
+_problem = _setter(NoulAnswer, "problem")
+_noul_type, _noul_value = _setter(NoulAnswer, "type"), _setter(NoulAnswer, "noul")
+_choice_type, _choice_label = _setter(ChoiceAnswer, "type"), _setter(ChoiceAnswer, "choice")
+_choice_confidence, _choice_shares = _setter(ChoiceAnswer, "confidence"), _setter(ChoiceAnswer, "_probabilities")
+_score_type, _score_value = _setter(ScoreAnswer, "type"), _setter(ScoreAnswer, "score")
+_score_confidence, _score_shares = _setter(ScoreAnswer, "confidence"), _setter(ScoreAnswer, "_probabilities")
+_score_legend = _setter(ScoreAnswer, "_legend")
 
 assert struct.calcsize("=iiiIddiiII16x") == ffi.sizeof("deem_answer")
 
@@ -39,14 +39,14 @@ assert struct.calcsize("=iiiIddiiII16x") == ffi.sizeof("deem_answer")
 class Reply:
     """Owns one deem_response; spare ones wait in `spare` for the next call of the client."""
 
-    __slots__ = ("cell", "handle", "questions", "spare", "timeout")
+    __slots__ = ("cause", "cell", "handle", "questions", "spare")
 
-    def __init__(self, cell: Any, spare: list[Any] | None, questions: QuestionSet[Any] | None, timeout: Any = None) -> None:
+    def __init__(self, cell: Any, spare: list[Any] | None, questions: QuestionSet[Any] | None) -> None:
         self.cell = cell
         self.handle = cell[0]
         self.spare = spare
         self.questions = questions
-        self.timeout = timeout
+        self.cause: BaseException | None = None
 
     def __del__(self, _free: Any = lib.deem_response_free) -> None:
         if self.spare is not None and len(self.spare) < _MOST_SPARE:
@@ -74,7 +74,8 @@ class Reply:
 
     def status(self) -> int | None:
         """The HTTP status, or None."""
-        return self._number("int32_t *", lib.deem_response_http_status)
+        value: int | None = self._number("int32_t *", lib.deem_response_http_status)
+        return value
 
     def attempts(self) -> int:
         """How often the request was sent or tried to be sent."""
@@ -131,10 +132,12 @@ class Reply:
 
     def headers(self) -> Headers:
         """The headers of the last reply."""
-        texts, lengths, pairs = new("const char *[2]"), new("size_t[2]"), []
+        texts, lengths = new("const char *[2]"), new("size_t[2]")
+        pairs: list[tuple[str, str]] = []
         while lib.deem_response_header_at(self.handle, len(pairs), texts, lengths, texts + 1, lengths + 1) == 0:
-            pairs.append(tuple(unpack(texts[i], lengths[i]).decode("latin-1") for i in range(2)))
-        return Headers(pairs)  # type: ignore[arg-type]
+            name, value = (unpack(texts[i], lengths[i]).decode("latin-1") for i in range(2))
+            pairs.append((name, value))
+        return Headers(pairs)
 
     def field(self, name: str) -> Any:
         """A field of the reply's top level as a Python value, or None."""
@@ -148,7 +151,8 @@ class Reply:
 
     def extra_answers(self) -> dict[str, Any]:
         """Answers that nobody asked for, as Python values."""
-        texts, lengths, found = new("const char *[2]"), new("size_t[2]"), []
+        texts, lengths = new("const char *[2]"), new("size_t[2]")
+        found: list[tuple[str, Any]] = []
         while lib.deem_response_extra_answer(self.handle, len(found), texts, lengths, texts + 1, lengths + 1) == 0:
             found.append((unpack(texts[0], lengths[0]).decode(), json.loads(unpack(texts[1], lengths[1]))))
         return dict(found)
@@ -196,6 +200,7 @@ class Reply:
         if self.questions is None:
             return found, troubled
         names, labels, all_shares = self.questions.names, self.questions.labels, self.shares()
+        answer: Any
         for index, kind, status, flags, value, confidence, chosen, _top, first, count in self.records():
             problem = None
             if status:
@@ -227,7 +232,8 @@ class Reply:
 
     def listed_models(self) -> list[tuple[str, str | None, str | None]]:
         """Name, description and release date of each model of a model list."""
-        texts, lengths, found = new("const char *[3]"), new("size_t[3]"), []
+        texts, lengths = new("const char *[3]"), new("size_t[3]")
+        found: list[tuple[str, str | None, str | None]] = []
         while (
             lib.deem_response_listed_model(self.handle, len(found), texts, lengths, texts + 1, lengths + 1, texts + 2, lengths + 2) == 0
         ):

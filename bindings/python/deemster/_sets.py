@@ -70,11 +70,14 @@ class QuestionSet(Generic[T]):
         self._compile(*documents(questions), model, None)
 
     @classmethod
-    def from_json(cls, document: str | bytes, *, model: str | None = None) -> QuestionSet[None]:
-        """A set from a JSON document: the API's `questions` object, or `{"model": …, "questions": …}` around it."""
+    def from_json(cls, document: str | bytes, *, model: str | None = None, unknown_fields: bool = False) -> QuestionSet[None]:
+        """A set from a JSON document: the API's `questions` object, or `{"model": …, "questions": …}` around it.
+
+        Unknown fields of a question are errors, as they are mostly misspelt; with `unknown_fields` they are sent.
+        """
         self: QuestionSet[None] = QuestionSet.__new__(QuestionSet)
         raw = document.encode() if isinstance(document, str) else bytes(document)
-        self._compile(raw, None, (), model, None, strict=True)
+        self._compile(raw, None, (), model, None, strict=not unknown_fields)
         return self
 
     @classmethod
@@ -245,7 +248,7 @@ def compiled(questions: Any) -> QuestionSet[Any]:
 
 def _findings(builder: Any) -> tuple[Finding, ...]:
     severity, rule, texts, lengths = new("int32_t *"), new("const char **"), new("const char *[3]"), new("size_t[3]")
-    found = []
+    found: list[Finding] = []
     while (
         lib.deem_question_set_builder_finding(
             builder, len(found), severity, rule, texts, lengths, texts + 1, lengths + 1, texts + 2, lengths + 2
