@@ -123,11 +123,17 @@ static dm_io curl_recv(dm_connection *connection, void *buffer, size_t capacity,
     return result;
 }
 
-/* Always reads: a TLS record may wait inside the TLS library, where poll does not see it. */
+/* Always reads: a TLS record may wait inside the TLS library, where poll does not see it. Reads on
+ * while the socket is readable: GnuTLS gives AGAIN after each ticket. */
 static dm_probe curl_probe(dm_connection *connection) {
     char byte;
     size_t got = 0;
-    dm_io result = curl_recv(connection, &byte, 1, &got, NULL);
+    dm_io result;
+    int records = 0;
+    struct pollfd readable = {connection->fd, POLLIN, 0};
+    do {
+        result = curl_recv(connection, &byte, 1, &got, NULL);
+    } while (result == DM_IO_AGAIN && ++records < 16 && poll(&readable, 1, 0) > 0);
     return result == DM_IO_AGAIN ? DM_PROBE_ALIVE
            : result == DM_IO_OK  ? DM_PROBE_BYTES
                                  : DM_PROBE_CLOSED;

@@ -8,6 +8,9 @@
 #include "transport/curl_shard.h"
 #include "transport/lifecycle.h"
 
+/* An hour: what a wait is cut to, so that it fits an int. */
+#define WAIT_MOST_MS 3600000
+
 #define HEADER_MOST 65536
 #define BODY_MOST   (16u << 20)
 
@@ -54,10 +57,11 @@ static size_t on_body(char *data, size_t unit, size_t count, void *user) {
     return len;
 }
 
+/* name ends in its colon. */
 static int has_header(const dm_curl_request *request, const char *name) {
     size_t len = strlen(name);
     for (size_t i = 0; i < request->header_count; i++) {
-        if (strncasecmp(request->headers[i], name, len) == 0 && request->headers[i][len] == ':') {
+        if (strncasecmp(request->headers[i], name, len) == 0) {
             return 1;
         }
     }
@@ -67,13 +71,12 @@ static int has_header(const dm_curl_request *request, const char *name) {
 /* The caller's headers, and an empty one for each that libcurl would add by itself. NULL: no
  * memory. */
 static struct curl_slist *make_headers(const dm_curl_api *api, const dm_curl_request *request) {
-    static const char *const unwanted[] = {"Expect", "Accept", "Content-Type", "User-Agent"};
+    /* With the colon: an empty value takes libcurl's own header out. */
+    static const char *const unwanted[] = {"Expect:", "Accept:", "Content-Type:", "User-Agent:"};
     struct curl_slist *list = NULL;
     for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++) {
         if (!has_header(request, unwanted[i])) {
-            char line[32];
-            strcpy(line, unwanted[i]);
-            struct curl_slist *longer = api->slist_append(list, strcat(line, ":"));
+            struct curl_slist *longer = api->slist_append(list, unwanted[i]);
             if (longer == NULL) {
                 api->slist_free_all(list);
                 return NULL;
@@ -148,7 +151,7 @@ static void wait_for(dm_transfer *transfer, exchange *self) {
                            ? (request->deadline_ns - now + DM_NS_PER_MS - 1) / DM_NS_PER_MS
                            : 0;
         if (timeout < 0 || left < timeout) {
-            timeout = left < 3600 * 1000 ? (int)left : 3600 * 1000;
+            timeout = left < WAIT_MOST_MS ? (int)left : WAIT_MOST_MS;
         }
     }
     int ready = poll(fds, (nfds_t)count, timeout);

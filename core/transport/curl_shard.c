@@ -11,6 +11,9 @@
 #include "transport/lifecycle.h"
 #include "transport/wake.h"
 
+/* An hour: what a wait is cut to, so that it fits an int. */
+#define WAIT_MOST_MS 3600000
+
 struct dm_shard {
     dm_shard *next;
     const dm_curl_api *api;
@@ -380,7 +383,7 @@ size_t dm_transfer_wait_set(dm_transfer *transfer, struct pollfd *fds, size_t ca
         *timeout_ms = -1;
     } else {
         int64_t wait = (timer_ns - now_ns + DM_NS_PER_MS - 1) / DM_NS_PER_MS;
-        *timeout_ms = wait < 3600 * 1000 ? (int)wait : 3600 * 1000;
+        *timeout_ms = wait < WAIT_MOST_MS ? (int)wait : WAIT_MOST_MS;
     }
     pthread_mutex_unlock(&transfer->shard->lock);
     if (count < capacity) {

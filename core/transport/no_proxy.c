@@ -139,7 +139,7 @@ static int entry_matches(dm_span entry, dm_span host, uint16_t port) {
                (dm_span_equal(entry, DM_LITERAL("*")) ||
                 (parse_address(host).size == 0 && name_matches(entry, host)));
     }
-    long bits = rule.size * 8;
+    long bits = rule.size * 8L;
     if (bits_text.data != NULL) {
         bits = parse_number(bits_text, bits);
     }

@@ -158,16 +158,17 @@ static void *cancel_soon(void *user) {
 }
 
 static void do_full(char *text) {
-    char *method = strtok(text, ":");
-    char *path = strtok(NULL, ":");
-    char *body = strtok(NULL, "");
+    char *rest = NULL;
+    char *method = strtok_r(text, ":", &rest);
+    char *path = strtok_r(NULL, ":", &rest);
+    char *body = rest != NULL && *rest != '\0' ? rest : NULL;
     char url[600];
     int v6 = strchr(host, ':') != NULL;
     snprintf(url, sizeof url, "%s://%s%s%s:%s%s", tls ? "https" : "http", v6 ? "[" : "", host,
              v6 ? "]" : "", port, path);
     const char *const headers[] = {"X-Probe: yes", "Content-Type: application/json"};
     int ends[2] = {-1, -1};
-    pthread_t thread;
+    pthread_t thread = pthread_self();
     if (cancel_ms > 0 &&
         (pipe(ends) != 0 || pthread_create(&thread, NULL, cancel_soon, &ends[1]))) {
         abort();

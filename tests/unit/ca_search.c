@@ -43,7 +43,7 @@ static const char *environment(const char *name, void *user) {
                                                  : NULL;
 }
 
-static const struct {
+static struct {
     const char *file, *dir; /* settings */
     variables set;          /* environment */
     const char *known_file, *known_dir;
@@ -82,7 +82,7 @@ Test(ca_search, table) {
         dm_ca_query query = {dm_span_of(rows[i].file, strlen(rows[i].file)),
                              dm_span_of(rows[i].dir, strlen(rows[i].dir)),
                              environment,
-                             (void *)(uintptr_t)&rows[i].set,
+                             &rows[i].set,
                              files,
                              dirs};
         dm_ca_found found = {0};

@@ -105,7 +105,8 @@ static void use_fake(void) {
 
 /* A server on its own thread that answers each request alike. */
 static void *serve_one(void *user) {
-    int fd = (int)(intptr_t)user;
+    int fd = *(int *)user;
+    free(user);
     static const char reply[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     char buffer[4096];
     while (recv(fd, buffer, sizeof buffer, 0) > 0 &&
@@ -117,9 +118,11 @@ static void *serve_one(void *user) {
 
 static void *serve(void *user) {
     for (;;) {
-        int fd = accept((int)(intptr_t)user, NULL, NULL);
+        int *fd = malloc(sizeof *fd);
+        *fd = accept(*(int *)user, NULL, NULL);
         pthread_t thread;
-        if (fd < 0 || pthread_create(&thread, NULL, serve_one, (void *)(intptr_t)fd) != 0) {
+        if (*fd < 0 || pthread_create(&thread, NULL, serve_one, fd) != 0) {
+            free(fd);
             return NULL;
         }
         pthread_detach(thread);
@@ -130,13 +133,14 @@ static uint16_t start_server(void) {
     struct sockaddr_in address = {0};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    static int listener;
+    listener = socket(AF_INET, SOCK_STREAM, 0);
     socklen_t len = sizeof address;
     cr_assert_eq(bind(listener, (struct sockaddr *)&address, len), 0);
     cr_assert_eq(listen(listener, 64), 0);
     getsockname(listener, (struct sockaddr *)&address, &len);
     pthread_t thread;
-    pthread_create(&thread, NULL, serve, (void *)(intptr_t)listener);
+    pthread_create(&thread, NULL, serve, &listener);
     pthread_detach(thread);
     return ntohs(address.sin_port);
 }
@@ -148,7 +152,7 @@ static int client_sockets(uint16_t port) {
     int count = 0;
     DIR *folder = opendir("/proc/self/fd");
     for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        struct sockaddr_in peer;
+        struct sockaddr_in peer = {0};
         socklen_t len = sizeof peer;
         int fd = atoi(entry->d_name);
         count += getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
