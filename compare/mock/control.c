@@ -171,11 +171,11 @@ bool mock_control(struct mock_exchange *exchange, const char *method, const char
     struct mock_server *server = exchange->server;
     struct mock_reply *reply = &exchange->reply;
     size_t route = 0;
-    while (route < sizeof routes / sizeof *routes && strcmp(routes[route].path, path))
+    while (route < sizeof routes / sizeof *routes && strcmp(routes[route].path, path) != 0)
         route++;
     if (route == sizeof routes / sizeof *routes)
         return false;
-    if (strcmp(routes[route].method, method)) {
+    if (strcmp(routes[route].method, method) != 0) {
         mock_reply_json(reply, 405, "{\"detail\":\"Method Not Allowed\"}");
         mock_reply_header(reply, "Allow", routes[route].method);
         return true;

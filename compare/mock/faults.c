@@ -59,7 +59,7 @@ static bool read_what(struct mock_fault *fault, const char *what, size_t length)
     } else {
         size_t kind = 1; /* STATUS itself is no name */
         while (kind < MOCK_FAULT_KINDS &&
-               (strlen(kinds[kind].name) != name || strncmp(kinds[kind].name, what, name)))
+               (strlen(kinds[kind].name) != name || strncmp(kinds[kind].name, what, name) != 0))
             kind++;
         if (kind == MOCK_FAULT_KINDS)
             return false;

@@ -226,7 +226,7 @@ static void print_url(void) {
 }
 
 static void make_url(const struct mock_options *options, int listener) {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
     char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
     getsockname(listener, (struct sockaddr *)&address, &length);

@@ -82,7 +82,7 @@ static void put_header(struct mock_reply *reply, const char *name, const char *v
                  {"date", "%a, %d %b %Y %H:%M:%S GMT"}};
     for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
         size_t length = strlen(dates[i].word);
-        if (strncmp(value, dates[i].word, length) || !strchr("+-", value[length]))
+        if (strncmp(value, dates[i].word, length) != 0 || !strchr("+-", value[length]))
             continue;
         char text[64];
         struct tm parts;

@@ -55,7 +55,8 @@ static bool send_buffer(struct mock_exchange *exchange, struct mock_buffer *byte
 /* Aborts the connection: the peer gets RST at once (disconnecting a TCP socket does that). */
 static void reset(struct mock_exchange *exchange) {
     struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
-    connect(socket_of(exchange), &nowhere, sizeof nowhere);
+    if (connect(socket_of(exchange), &nowhere, sizeof nowhere) < 0)
+        perror("deemster-mock: reset");
 }
 
 /* The head of a reply that we write ourselves; framing is the header for the body's length. */

@@ -70,7 +70,7 @@ static int authorise(struct mock_exchange *exchange) {
     const char *key = header_of(exchange, "Authorization");
     if (exchange->server->options->no_auth)
         return 200;
-    if (!key || strncasecmp(key, "Bearer ", 7) || !key[7 + strspn(key + 7, " ")])
+    if (!key || strncasecmp(key, "Bearer ", 7) != 0 || !key[7 + strspn(key + 7, " ")])
         return 403;
     key += 7 + strspn(key + 7, " ");
     const char *right = exchange->server->options->key;
@@ -182,11 +182,11 @@ static long route(struct mock_exchange *exchange, const char *method, const char
     if (mock_control(exchange, method, path ? path : url) || mock_control(exchange, method, url))
         return 0;
     size_t at = 0;
-    while (path && at < 3 && strcmp(path, routes[at].path))
+    while (path && at < 3 && strcmp(path, routes[at].path) != 0)
         at++;
     if (!path || at == 3) {
         mock_reply_json(reply, 404, "{\"detail\":\"Not Found\"}");
-    } else if (strcmp(method, routes[at].method)) {
+    } else if (strcmp(method, routes[at].method) != 0) {
         mock_reply_json(reply, 405, "{\"detail\":\"Method Not Allowed\"}");
         mock_reply_header(reply, "Allow", routes[at].method);
     } else if (at == 0) {
