@@ -5,7 +5,7 @@
  *   connect          open and step to the end         send:TEXT   \r \n are escapes
  *   recv:N           until N bytes came or the end    wait:MS     let time pass
  *   probe            look whether it is still alive   close       close it
- *   child            fork; the child abandons the connection and ends
+ *   child            fork; the child abandons the connection, opens one of its own and ends
  *   full:METHOD:PATH[:BODY]  one exchange by libcurl's own HTTP; option full2=1 asks for HTTP/2,
  *                    any=1 for any proxy authentication, deadline=MS, cancel=MS
  */
@@ -55,21 +55,26 @@ static void report(const char *action, dm_io io, dm_failure failure) {
     }
 }
 
-static void do_connect(void) {
-    dm_io io = dm_connection_open(transport, &connection, &error);
-    int steps = 0;
-    while (io == DM_IO_OK) {
-        io = dm_connection_connect_step(connection, dm_clock_now(), &error);
-        steps++;
-        if (io != DM_IO_AGAIN) {
-            break;
-        }
+static int steps;
+
+static dm_io drive(dm_connection *one) {
+    dm_io io;
+    steps = 1;
+    while ((io = dm_connection_connect_step(one, dm_clock_now(), &error)) == DM_IO_AGAIN) {
         struct pollfd fds[DM_CONNECTION_WAIT_MOST];
         int timeout = -1;
-        size_t count = dm_connection_wait_set(connection, fds, DM_CONNECTION_WAIT_MOST,
-                                              dm_clock_now(), &timeout);
+        size_t count =
+            dm_connection_wait_set(one, fds, DM_CONNECTION_WAIT_MOST, dm_clock_now(), &timeout);
         poll(fds, (nfds_t)count, timeout);
-        io = DM_IO_OK;
+        steps++;
+    }
+    return io;
+}
+
+static void do_connect(void) {
+    dm_io io = dm_connection_open(transport, &connection, &error);
+    if (io == DM_IO_OK) {
+        io = drive(connection);
     }
     report("connect", io, connection != NULL ? dm_connection_failure(connection) : DM_FAIL_NONE);
     if (io == DM_IO_OK) {
@@ -142,7 +147,14 @@ static void do_child(void) {
     pid_t child = fork();
     if (child == 0) {
         dm_connection_abandon(connection);
-        _exit(0);
+        dm_transport_after_fork(transport);
+        dm_connection *own = NULL;
+        dm_io io = dm_connection_open(transport, &own, &error);
+        if (io == DM_IO_OK) {
+            io = drive(own);
+        }
+        dm_connection_close(own);
+        _exit(io == DM_IO_OK ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);

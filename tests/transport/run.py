@@ -205,7 +205,7 @@ class Tls(Case):
             self.expect(lines[3], status=0)
             self.expect(lines[4], found="alive")
             self.expect(lines[6], bytes=43)
-            self.assertEqual(server.accepted, 1)
+            self.assertEqual(server.accepted, 2)
 
 
 class OtherServers(Case):
