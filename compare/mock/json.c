@@ -143,14 +143,20 @@ bool mock_json_parse(struct mock_json *json, const char *document, size_t length
     if (status == yajl_status_ok)
         status = yajl_complete_parse(reader.parser);
     yajl_free(reader.parser);
-    if (json->count == 1 && json->nodes[0].kind == MOCK_NUMBER) {
+    if (status != yajl_status_ok || !json->count)
+        return false;
+    struct mock_node *root = &json->nodes[0];
+    if (root->kind == MOCK_NUMBER) {
         /* Only the end of the input ends this token, so YAJL had no offset for it. */
-        json->nodes[0].end = length;
-        while (strchr(" \t\r\n", document[json->nodes[0].end - 1]))
-            json->nodes[0].end--;
-        json->nodes[0].start = json->nodes[0].end - json->nodes[0].text_length;
+        for (root->start = 0; memchr(" \t\r\n", document[root->start], 4); root->start++)
+            ;
+        root->end = root->start + root->text_length;
     }
-    return status == yajl_status_ok && json->count > 0;
+    /* YAJL lets the beginning of a string behind the document pass. */
+    for (json->error_offset = root->end; json->error_offset < length; json->error_offset++)
+        if (!memchr(" \t\r\n", document[json->error_offset], 4))
+            return false;
+    return true;
 }
 
 void mock_json_free(struct mock_json *json) {
@@ -202,23 +208,26 @@ bool mock_json_is(const struct mock_json *json, size_t node, const char *text) {
            !memcmp(json->nodes[node].text, text, json->nodes[node].text_length);
 }
 
-/* FNV-1a, closed by the finishing step of splitmix64 so that close inputs give far results. */
+uint64_t mock_mix(uint64_t value) {
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+/* FNV-1a, mixed once more so that close inputs give far results. */
 uint64_t mock_hash(const void *bytes, size_t length, uint64_t seed) {
     const unsigned char *at = bytes;
     uint64_t hash = seed ^ UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    hash ^= length;
-    hash = (hash ^ (hash >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ (hash >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ (hash >> 31);
+    return mock_mix(hash ^ length);
 }
 
 uint64_t mock_json_hash(const struct mock_json *json, size_t node, uint64_t seed) {
     uint64_t hash = seed;
     for (size_t i = node; i < json->nodes[node].next; i++) {
         const struct mock_node *at = &json->nodes[i];
-        hash = mock_hash(NULL, 0, hash ^ ((uint64_t)at->kind << 56 | at->count));
+        hash = mock_mix(hash ^ ((uint64_t)at->kind << 56 | at->count));
         if (i != node && at->key)
             hash = mock_hash(at->key, at->key_length, hash);
         if (at->text)

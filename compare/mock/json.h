@@ -59,6 +59,9 @@ bool mock_json_is(const struct mock_json *json, size_t node, const char *text);
 /* A hash of a value by content: two spellings (spaces, escapes) of one value hash alike. */
 uint64_t mock_json_hash(const struct mock_json *json, size_t node, uint64_t seed);
 
+/* The finishing step of splitmix64: every bit of value touches every bit of the result. */
+uint64_t mock_mix(uint64_t value);
+
 /* A hash of bytes, chained through seed. */
 uint64_t mock_hash(const void *bytes, size_t length, uint64_t seed);
 

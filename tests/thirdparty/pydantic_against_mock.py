@@ -63,7 +63,7 @@ MORE = [
     body({"q": {"type": "noul", "criteria": {"true": 0, "false": False}}}), body({"a": None, "b": "x", "c": {"typ": "noul"}}),
     b'"text"', b"5", b" -1.5e3 \r\n", b"null", b"[1]",
 ]
-BROKEN = [b'{"model":}', b'{"a":1', b"{} {}", b"nul", b'{"a":01}', b"{'a':1}", b"[1,]", b"\xef\xbb\xbf{}x"]
+BROKEN = [b'{"model":}', b'{"a":1', b"{} {}", b"nul", b'{"a":01}', b"{'a':1}", b"[1,]", b'{} "', b'0":[][', b"\xef\xbb\xbf{}x"]
 
 
 class Pydantic(unittest.TestCase):
