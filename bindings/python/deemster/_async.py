@@ -15,7 +15,7 @@ from ._client import next_wait, no_compression
 from ._config import Config, settings_error
 from ._errors import TypeSafeClosedError, TypeSafeError
 from ._library import NULL, lib, new, process, text
-from ._reply import Reply
+from ._reply import Cell, Reply
 from ._response import ListModelsResponse, SystemOneResponse
 from ._sets import QuestionSet, compiled
 
@@ -42,7 +42,7 @@ class LoopClient:
         self.generation = process.generation
         self.loop = weakref.ref(loop)
         self.waiting: dict[int, tuple[asyncio.Future[tuple[Reply, int]], Any]] = {}
-        self.spare: list[Any] = []
+        self.spare: list[Cell] = []
         self.options: Any = None
         self.identity = new("uint64_t *")
         self.closed = False
@@ -69,7 +69,7 @@ class LoopClient:
         code = function(self.handle, *arguments, options, self.identity)
         if code != OK:
             raise settings_error(code, (text(lib.deem_options_error, options) if options is not NULL else None) or "")
-        loop = asyncio.get_running_loop()
+        loop = self.loop() or asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         identity: int = self.identity[0]
         self.waiting[identity] = (future, questions)
@@ -84,8 +84,8 @@ class LoopClient:
         lib.deem_client_step(self.handle)
         spare, waiting, identity = self.spare, self.waiting, self.identity
         while True:
-            cell = spare.pop() if spare else new("deem_response **")
-            code = lib.deem_client_next(self.handle, identity, cell)
+            cell = spare.pop() if spare else Cell()
+            code = lib.deem_client_next(self.handle, identity, cell.pointer)
             number = identity[0] if code == OK else 0
             if not number:
                 spare.append(cell)
@@ -202,6 +202,7 @@ class AsyncTypeSafeClient:
     def _open(self) -> None:
         self._hosted = None
         self._closed = False
+        self._last: LoopClient | None = None
         self._lock = threading.Lock()
         self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopClient] = weakref.WeakKeyDictionary()
 
@@ -295,8 +296,18 @@ class AsyncTypeSafeClient:
                 return response_of(*await self._evaluate(question_set, payload, is_text, call), kind, self._config, call)
 
             response = await with_rules(policy, attempt)
-        else:
+        elif self._hosted is not None:
             reply, code = await self._evaluate(question_set, payload, is_text, call)
+            response = response_of(reply, code, kind, self._config, call)
+        else:  # as _evaluate(), without its two further coroutines
+            client = self._loop_client()
+            submit = lib.deem_submit_text if is_text else lib.deem_submit_json
+            identity, future = client.submit(submit, (question_set._handle, payload, len(payload)), question_set, call)
+            try:
+                reply, code = await future
+            except asyncio.CancelledError:
+                lib.deem_client_cancel(client.handle, identity)
+                raise
             response = response_of(reply, code, kind, self._config, call)
         return response if whole is None else whole_body(response, whole)
 
@@ -332,12 +343,16 @@ class AsyncTypeSafeClient:
 
     def _loop_client(self) -> LoopClient:
         loop = asyncio.get_running_loop()
-        client = self._loops.get(loop)
+        client = self._last
+        if client is None or client.loop() is not loop:
+            client = self._loops.get(loop)
         if client is not None and client.generation == process.generation and not client.closed:
+            self._last = client
             return client
         if self._closed:
             raise TypeSafeClosedError("The client is closed.")
         with self._lock:
+            self._last = None
             for other in [other for other in self._loops if other.is_closed()]:
                 del self._loops[other]
             if client is not None and client.generation == process.generation:
@@ -355,6 +370,7 @@ class AsyncTypeSafeClient:
         with self._lock:
             clients = list(self._loops.items())
             self._loops.clear()
+            self._last = None
         for loop, client in clients:
             if client.generation != process.generation:
                 continue

@@ -25,7 +25,7 @@ from ._call import (
 from ._config import Config, settings_error
 from ._errors import TypeSafeClosedError, TypeSafeConfigurationError, TypeSafeError, retry_after_ms
 from ._library import NULL, lib, new, process
-from ._reply import Reply
+from ._reply import Cell, Reply
 from ._response import ListModelsResponse, SystemOneResponse
 from ._sets import QuestionSet, compiled
 
@@ -146,7 +146,7 @@ class TypeSafeClient:
 
     def _open(self) -> None:
         self._handle = self._config.make_client()
-        self._spare: list[Any] = []
+        self._spare: list[Cell] = []
         self._spare_options: list[Any] = []
         self._closed = False
 
@@ -296,11 +296,12 @@ class TypeSafeClient:
         try:
             cell = spare.pop()
         except IndexError:
-            cell = new("deem_response **")
+            cell = Cell()
+        out = cell.pointer
         if _thread.get_ident() != process.main_thread:
             if call is not None:
                 options = self._options(call)
-            code = function(client, *arguments, options, cell)
+            code = function(client, *arguments, options, out)
         else:
             options = self._options(call)
             number = new("uint64_t *")
@@ -309,9 +310,9 @@ class TypeSafeClient:
             lib.deem_options_set_call_id(options, identity)
             lib.deem_options_set_interruptible(options, 1)
             try:
-                code = function(client, *arguments, options, cell)
+                code = function(client, *arguments, options, out)
                 while code == INTERRUPTED:  # Python's own handlers run here, between two calls
-                    code = function(client, *arguments, options, cell)
+                    code = function(client, *arguments, options, out)
             except BaseException:
                 lib.deem_client_cancel(client, identity)
                 spare.append(cell)

@@ -11,7 +11,7 @@ from ._call import OK, Call, new_options
 from ._config import Config, settings_error
 from ._errors import TypeSafeClosedError, TypeSafeConfigurationError
 from ._library import NULL, ffi, lib, new, unpack
-from ._reply import Reply
+from ._reply import Cell, Reply
 
 SEND, DONE = lib.DEEM_EXCHANGE_SEND, lib.DEEM_EXCHANGE_DONE
 _UNSENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol", "LocalProtocolError"}
@@ -87,8 +87,8 @@ class Exchange:
 
     def take(self, questions: Any) -> tuple[Reply, int]:
         """The response of the call that is over."""
-        cell = new("deem_response **")
-        code = lib.deem_exchange_take(self.handle, cell)
+        cell = Cell()
+        code = lib.deem_exchange_take(self.handle, cell.pointer)
         if code != OK:
             raise settings_error(code, "")
         reply = Reply(cell, None, questions)

@@ -36,14 +36,32 @@ _score_legend = _setter(ScoreAnswer, "_legend")
 assert struct.calcsize("=iiiIddiiII16x") == ffi.sizeof("deem_answer")
 
 
+_POINTER, _RECORDS, _SHARES, _LENGTH = (
+    ffi.typeof(name) for name in ("deem_response **", "deem_answer[]", "const double **", "size_t *")
+)
+
+
+class Cell:
+    """Room for one response and for reading it, used by one call after another."""
+
+    __slots__ = ("length", "pointer", "records", "room", "shares")
+
+    def __init__(self) -> None:
+        self.pointer = new(_POINTER)
+        self.room = 0
+        self.records: Any = None
+        self.shares = new(_SHARES)
+        self.length = new(_LENGTH)
+
+
 class Reply:
-    """Owns one deem_response; spare ones wait in `spare` for the next call of the client."""
+    """Owns one deem_response; its cell goes back to `spare` for the next call of the client."""
 
     __slots__ = ("cause", "cell", "handle", "questions", "spare")
 
-    def __init__(self, cell: Any, spare: list[Any] | None, questions: QuestionSet[Any] | None) -> None:
+    def __init__(self, cell: Cell, spare: list[Cell] | None, questions: QuestionSet[Any] | None) -> None:
         self.cell = cell
-        self.handle = cell[0]
+        self.handle = cell.pointer[0]
         self.spare = spare
         self.questions = questions
         self.cause: BaseException | None = None
@@ -175,22 +193,21 @@ class Reply:
                 found[number] = json.loads(raw)
         return found
 
-    def records(self) -> list[tuple[Any, ...]]:
-        """The answer records, in the order of the set."""
-        if self.questions is None:
-            return []
-        count = len(self.questions.names)
-        room = new("deem_answer[]", count)
-        written = new("size_t *")
-        lib.deem_response_answers(self.handle, room, 64, count, written)
-        return list(_RECORD.iter_unpack(ffi.buffer(room, 64 * written[0])))
+    def records(self) -> Any:
+        """The answer records, in the order of the set (several threads may read: they write the same bytes)."""
+        count = len(self.questions.names) if self.questions is not None else 0
+        cell = self.cell
+        if cell.room != count:
+            cell.records, cell.room = new(_RECORDS, count), count
+        lib.deem_response_answers(self.handle, cell.records, 64, count, NULL)
+        return _RECORD.iter_unpack(ffi.buffer(cell.records))
 
     def shares(self) -> list[float]:
         """The probabilities of all answers."""
-        out, count = new("const double **"), new("size_t *")
-        if lib.deem_response_probabilities(self.handle, out, count) != 0 or out[0] == NULL:
+        cell = self.cell
+        if lib.deem_response_probabilities(self.handle, cell.shares, cell.length) != 0 or not cell.length[0]:
             return []
-        numbers: list[float] = unpack(out[0], count[0])
+        numbers: list[float] = unpack(cell.shares[0], cell.length[0])
         return numbers
 
     def answers(self) -> tuple[dict[str, Any], list[int]]:

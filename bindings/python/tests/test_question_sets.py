@@ -94,10 +94,14 @@ def test_the_cache_is_bounded_and_by_content(monkeypatch):
     monkeypatch.setattr(_sets, "_cache", {})
     monkeypatch.setattr(_sets, "CACHED_SETS", 3)
     first = _sets.compiled({"q": Noul(instructions="i0")})
-    assert _sets.compiled({"q": {"type": "noul", "instructions": "i0"}}) is first
+    assert _sets.compiled({"q": Noul(instructions="i0")}) is first
+    assert _sets.compiled({"q": {"type": "noul", "instructions": "i0"}}) == first
     for number in range(10):
         _sets.compiled({"q": Noul(instructions=f"i{number}")})
     assert len(_sets._cache) == 3
+    Text = type("Text", (str,), {})  # noqa: N806 - a type that marshal does not know
+    odd = _sets.compiled({"q": Noul(instructions=Text("i"))})
+    assert _sets.compiled({"q": Noul(instructions=Text("i"))}) is odd and len(_sets._cache) == 3
     question = Noul(instructions="one")
     one = _sets.compiled({"q": question})
     question.instructions = "two"
