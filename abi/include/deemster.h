@@ -13,7 +13,7 @@
  * are copied before the call returns. A NULL pointer with length 0 is the empty text.
  * - **Strings out** are a pointer and a length, borrowed from the handle they were asked from,
  * valid until that handle is freed, changed or reused, and followed by a NUL that the length does
- * not count. Nothing is ever returned for free().
+ * not count (raw JSON out of a reply alone is not). Nothing is ever returned for free().
  * - **Handles.** What a `*_new` function gives, the matching `*_free` takes back; `*_free(NULL)`
  * does nothing. Getters accept NULL handles and report #DEEM_E_MISUSE.
  * - **Threads.** A builder, a config, an options handle and a response are used by one thread at a

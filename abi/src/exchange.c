@@ -178,7 +178,7 @@ int32_t deem_exchange_reply(deem_exchange *exchange, int32_t status, const char 
         return DEEM_E_MEMORY;
     }
     response->http_status = status;
-    return dm_call_reply(&exchange->call, 0, dm_clock_now());
+    return dm_call_reply(&exchange->call, dm_clock_now());
 }
 
 int32_t deem_exchange_fail(deem_exchange *exchange, int32_t code, int32_t sent, const char *message,

@@ -415,7 +415,13 @@ static void explain_status(dm_call *call) {
     }
 }
 
-int32_t dm_call_reply(dm_call *call, int by_close, int64_t now) {
+/* Whether only the connection's end said where the body ended (or, with HTTP/2, nobody did). */
+static int ended_by_close(const deem_response *response) {
+    return dm_response_header(response, DM_LITERAL("content-length")).data == NULL &&
+           dm_response_header(response, DM_LITERAL("transfer-encoding")).data == NULL;
+}
+
+int32_t dm_call_reply(dm_call *call, int64_t now) {
     deem_response *response = call->response;
     if (dm_bytes_reserve(&response->body, DM_JSON_PADDING) != 0) {
         return DEEM_E_MEMORY;
@@ -429,7 +435,7 @@ int32_t dm_call_reply(dm_call *call, int by_close, int64_t now) {
         if (code == DEEM_E_MEMORY) {
             return code;
         }
-        int cut = response->error.reason == DEEM_REASON_JSON_TRUNCATED && by_close;
+        int cut = response->error.reason == DEEM_REASON_JSON_TRUNCATED && ended_by_close(response);
         if (cut) {
             response->error.code = DEEM_E_TRUNCATED;
         }

@@ -91,10 +91,9 @@ dm_span dm_call_url(dm_call *call);
 /* All headers of the attempt but the framing ones. 0 or -1 (no memory). */
 int dm_call_fields(dm_call *call);
 
-/* A reply came whole: response->http_status, head, fields and body have been filled (body with JSON
- * padding). by_close: the body was delimited by the connection's end alone. Returns DEEM_OK or
- * DEEM_E_MEMORY. */
-int32_t dm_call_reply(dm_call *call, int by_close, int64_t now);
+/* A reply came whole: response->http_status, head, fields and body have been filled. Returns
+ * DEEM_OK or DEEM_E_MEMORY. */
+int32_t dm_call_reply(dm_call *call, int64_t now);
 
 /* The attempt failed without a whole reply. sent: the request may have been received whole. final:
  * never worth a retry. stale: a reused connection died without a reply byte. */

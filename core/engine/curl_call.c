@@ -72,9 +72,8 @@ static void tell(dm_call *call, dm_io io, dm_curl_reply *reply, const dm_error *
         dm_bytes body = response->body;
         response->body = reply->body;
         reply->body = body;
-        int by_close = 0; /* libcurl does not tell how the end was known */
         if (take_headers(response, &reply->headers) != 0 ||
-            dm_call_reply(call, by_close, now) == DEEM_E_MEMORY) {
+            dm_call_reply(call, now) == DEEM_E_MEMORY) {
             dm_call_end(call, DEEM_E_MEMORY, "There was no memory for the reply.", now);
         }
         return;
@@ -114,6 +113,7 @@ void dm_curl_call_run(dm_call *call, int cancel_fd) {
             .cancel_fd = cancel_fd,
             .http2 = 1,
             .any_proxy_auth = 1,
+            .accept_gzip = 1, /* libcurl decodes no coding otherwise */
         };
         dm_io io = dm_curl_perform(client->transport, &request, &reply, &error);
         tell(call, io, &reply, &error);

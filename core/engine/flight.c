@@ -106,8 +106,11 @@ static int take_head(dm_flight *flight, deem_response *response) {
     dm_bytes head = response->head;
     response->head = reader->head;
     reader->head = head;
-    if (reader->field_count > 0) {
-        memcpy(response->fields, reader->fields, reader->field_count * sizeof *reader->fields);
+    for (size_t i = 0; i < reader->field_count; i++) {
+        dm_http1_place place = reader->fields[i];
+        response->fields[i] = place;
+        response->head.data[place.name + place.name_len] = '\0'; /* where the colon stood */
+        response->head.data[place.value + place.value_len] = '\0';
     }
     response->field_count = (uint32_t)reader->field_count;
     return 0;
@@ -118,10 +121,8 @@ static int deliver(dm_flight *flight, dm_call *call, int64_t now) {
     /* An early answer to a request that was not sent whole leaves the connection in the middle of a
      * message. */
     flight->keep = reader->reusable && flight->sent_at != 0;
-    int by_close = !reader->has_length && !reader->chunked && !reader->reusable;
     over(flight);
-    if (take_head(flight, call->response) != 0 ||
-        dm_call_reply(call, by_close, now) == DEEM_E_MEMORY) {
+    if (take_head(flight, call->response) != 0 || dm_call_reply(call, now) == DEEM_E_MEMORY) {
         dm_call_end(call, DEEM_E_MEMORY, "There was no memory for the reply.", now);
     }
     return 1;

@@ -205,7 +205,7 @@ static int read_envelope(dm_reply *reply, const dm_json_index *index, envelope *
             found->answers = value;
         } else if (dm_span_equal(name, DM_LITERAL("model"))) {
             if (node->kind == DM_JSON_STRING) {
-                if (dm_json_string(index->text, node, &reply->arena, &reply->model) != 0) {
+                if (dm_json_string_copy(index->text, node, &reply->arena, &reply->model) != 0) {
                     return -1;
                 }
             } else if (node->kind != DM_JSON_NULL) {
@@ -213,7 +213,7 @@ static int read_envelope(dm_reply *reply, const dm_json_index *index, envelope *
             }
         } else if (dm_span_equal(name, DM_LITERAL("id"))) {
             if (node->kind == DM_JSON_STRING &&
-                dm_json_string(index->text, node, &reply->arena, &reply->id) != 0) {
+                dm_json_string_copy(index->text, node, &reply->arena, &reply->id) != 0) {
                 return -1;
             }
         } else if (dm_span_equal(name, DM_LITERAL("usage"))) {
@@ -281,7 +281,8 @@ static int read_all_answers(dm_reply *reply, const dm_json_index *index, uint32_
         }
         int32_t question = dm_plan_find(set, name, expected);
         if (question < 0) {
-            if (dm_members_add(&reply->extras, name, dm_reply_place(index, key + 1)) != 0) {
+            if (dm_json_string_copy(index->text, &index->nodes[key], &reply->arena, &name) != 0 ||
+                dm_members_add(&reply->extras, name, dm_reply_place(index, key + 1)) != 0) {
                 return -1;
             }
             continue;
@@ -395,7 +396,7 @@ static int read_text(const dm_json_index *index, uint32_t value, dm_arena *arena
     if (index->nodes[value].kind != DM_JSON_STRING) {
         return 0;
     }
-    return dm_json_string(index->text, &index->nodes[value], arena, out);
+    return dm_json_string_copy(index->text, &index->nodes[value], arena, out);
 }
 
 static int add_model(dm_reply *reply, const dm_json_index *index, uint32_t entry) {

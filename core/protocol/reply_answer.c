@@ -40,14 +40,16 @@ static int refuse_at_key(const answer_reader *reader, int32_t reason, const char
                          uint32_t key, const char *sentence) {
     dm_bytes path = {0};
     dm_bytes name = {0};
+    /* A key appended to an empty path would stand there without its dot. */
     int failed =
         dm_json_string_append(reader->index->text, &reader->index->nodes[key], &name) != 0 ||
-        dm_bytes_append_text(&path, tail) != 0 ||
+        dm_bytes_append_char(&path, '.') != 0 || dm_bytes_append_text(&path, tail) != 0 ||
         dm_path_append_key(&path, dm_bytes_span(&name)) != 0;
     if (!failed) {
         dm_answers_refuse(&reader->reply->answers, reader->question, reason);
-        failed = dm_reply_note(reader->reply, reader->question, dm_bytes_span(&path),
-                               dm_span_of(sentence, strlen(sentence))) != 0;
+        failed =
+            dm_reply_note(reader->reply, reader->question, dm_span_of(path.data + 1, path.len - 1),
+                          dm_span_of(sentence, strlen(sentence))) != 0;
     }
     dm_bytes_free(&path);
     dm_bytes_free(&name);
