@@ -102,7 +102,7 @@ static dm_verdict doubt(deem_answer *record, int32_t reason, dm_answer_part part
 
 dm_verdict dm_answers_judge(dm_answers *answers, uint32_t question, const dm_claim *claim) {
     const dm_plan_question *asked = &answers->set->questions[question];
-    const double *p = answers->probabilities + asked->first_label;
+    const double *p = asked->label_count == 0 ? NULL : answers->probabilities + asked->first_label;
     const uint32_t count = asked->label_count;
     deem_answer *record = &answers->records[question];
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,13 +21,6 @@ typedef struct run {
     int interruptible;
     int interrupted;
 } run;
-
-static int ensure_cancel_fd(dm_task *task) {
-    if (task->cancel_fd < 0) {
-        task->cancel_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    }
-    return task->cancel_fd < 0 ? -1 : 0;
-}
 
 static void drain(int fd) {
     uint64_t count;
@@ -318,13 +310,11 @@ static int32_t run_call(deem_client *client, const dm_ask *ask, deem_response *r
         if (code == DEEM_E_CANCELLED) {
             return refuse(response, ask->set, code, "The call was cancelled before it began.");
         }
+        if (code == DEEM_E_CONNECTION) {
+            return refuse(response, ask->set, code, "This process has no file descriptor left.");
+        }
         if (code != DEEM_OK) {
             return code;
-        }
-        if (ensure_cancel_fd(r.task) != 0) {
-            dm_client_end(client, r.task);
-            return refuse(response, ask->set, DEEM_E_CONNECTION,
-                          "This process has no file descriptor left.");
         }
         code = start_on(&r, ask, response);
     }

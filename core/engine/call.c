@@ -426,6 +426,7 @@ int32_t dm_call_reply(dm_call *call, int64_t now) {
     if (dm_bytes_reserve(&response->body, DM_JSON_PADDING) != 0) {
         return DEEM_E_MEMORY;
     }
+    response->body.data[response->body.len] = '\0';
     dm_error_clear(&response->error);
     call->resent = 0;
     int status = response->http_status;

@@ -534,6 +534,11 @@ int32_t dm_client_begin(deem_client *client, uint64_t id, dm_side side, dm_task 
         }
         if (task == NULL) {
             code = DEEM_E_MEMORY;
+        } else if (side == DM_SIDE_BLOCKING && dm_task_ensure_cancel_fd(task) != 0) {
+            task->next = client->spare;
+            client->spare = task;
+            client->spare_count++;
+            code = DEEM_E_CONNECTION;
         }
     }
     if (code == DEEM_OK) {

@@ -93,8 +93,8 @@ uint32_t dm_client_headers(const deem_client *client, const deem_options *option
 int dm_client_after_fork(deem_client *client);
 
 /* Takes a task for a call and links it among the active ones; id 0 gets no id, DM_NEW_ID a fresh
- * one. Returns DEEM_OK, DEEM_E_CANCELLED (closed, or that id was cancelled before), DEEM_E_MISUSE
- * (not a reserved id), DEEM_E_MEMORY. */
+ * one. Returns DEEM_OK, DEEM_E_CANCELLED (closed, or that id was cancelled before),
+ * DEEM_E_CONNECTION (no descriptors), DEEM_E_MISUSE (not a reserved id), DEEM_E_MEMORY. */
 #define DM_NEW_ID UINT64_MAX
 int32_t dm_client_begin(deem_client *client, uint64_t id, dm_side side, struct dm_task **task);
 

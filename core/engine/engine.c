@@ -160,7 +160,7 @@ static void close_connection(struct dm_engine *engine, dm_connection *connection
 }
 
 void dm_engine_let_go(deem_client *client, const dm_connection *connection) {
-    if (client->engine != NULL) {
+    if (connection != NULL && client->engine != NULL) {
         dm_reactor_unwatch(&client->engine->reactor, dm_connection_fd(connection));
     }
 }

@@ -16,6 +16,13 @@ dm_task *dm_task_new(void) {
     return task;
 }
 
+int dm_task_ensure_cancel_fd(dm_task *task) {
+    if (task->cancel_fd < 0) {
+        task->cancel_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    }
+    return task->cancel_fd < 0 ? -1 : 0;
+}
+
 void dm_task_free(dm_task *task) {
     if (task->cancel_fd >= 0) {
         close(task->cancel_fd);

@@ -35,6 +35,10 @@ typedef struct dm_task {
 /* A new idle task, or NULL without memory or descriptors. */
 dm_task *dm_task_new(void);
 
+/* Makes sure that cancel_fd is open, which another thread may then write to. 0, or -1 without
+ * descriptors. */
+int dm_task_ensure_cancel_fd(dm_task *task);
+
 /* Gives it back with everything it holds. */
 void dm_task_free(dm_task *task);
 
