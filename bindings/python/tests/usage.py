@@ -71,7 +71,7 @@ def patterns(response: SystemOneResponse) -> list[str]:
 
 
 async def several(url: str) -> list[list[str]]:
-    made = QuestionSet({"tone": Choice(criteria={"calm": None, "angry": None}), "urgency": Score(criteria=["low", "high"])})
+    made: QuestionSet[None] = QuestionSet({"tone": Choice(criteria={"calm": None, "angry": None}), "urgency": Score(criteria=["low", "high"])})
     async with AsyncTypeSafeClient(api_key="test-key", base_url=url) as client:
         responses = await asyncio.gather(*(client.system_one(f"row {row}", made) for row in range(3)))
         models = await client.models.list()
