@@ -16,8 +16,6 @@
 #include "buffer.h"
 #include "options.h"
 
-const char *argp_program_version = "deemster-mock " MOCK_VERSION;
-
 static const char about[] =
     "A System One server that answers from the request alone: no model, no network, no key "
     "needed.\v"
@@ -246,6 +244,7 @@ int main(int argc, char **argv) {
                                    .window_ms = 1000,
                                    .rules = {.token_limit = 64000}};
     static const struct argp parser = {.options = arguments, .parser = read_argument, .doc = about};
+    argp_program_version = "deemster-mock " MOCK_VERSION;
     argp_err_exit_status = MOCK_EXIT_USAGE;
     if (argp_parse(&parser, argc, argv, 0, NULL, &options))
         return MOCK_EXIT_USAGE;

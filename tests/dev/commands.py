@@ -25,10 +25,10 @@ def build(arguments):
 def demo(arguments):
     """evaluate an example question set against the embedded mock server"""
     build([])
-    command, example = built("deemster"), ROOT / "docs" / "example"
+    command, example = built("deemster"), ROOT / "docs" / "examples"
     say("demo: a support ticket, three questions, a mock server on this machine")
     with Mock(built("deemster-mock")) as mock:
-        subprocess.run([command, "evaluate", example / "triage.json", f"@{example / 'ticket.txt'}"], check=True,
+        subprocess.run([command, "evaluate", "--questions", example / "triage.json", f"@{example / 'ticket.txt'}"], check=True,
                        env=environment(**mock.variables()))
 
 
