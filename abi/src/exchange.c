@@ -9,6 +9,7 @@ struct deem_exchange {
     deem_client *client;     /* one reference */
     deem_response *response; /* owned; swapped out by take */
     dm_call call;
+    dm_json_index index;
     int started;
     int fields_made;
 };
@@ -22,7 +23,8 @@ int32_t deem_exchange_new(deem_client *client, deem_exchange **exchange) {
     if (made == NULL) {
         return DEEM_E_MEMORY;
     }
-    dm_json_index_init(&made->call.index, DM_JSON_BY_DEFAULT);
+    dm_json_index_init(&made->index, DM_JSON_BY_DEFAULT);
+    made->call.index = &made->index;
     dm_client_ref(client);
     made->client = client;
     *exchange = made;
@@ -35,6 +37,7 @@ void deem_exchange_free(deem_exchange *exchange) {
     }
     dm_response_free(exchange->response);
     dm_call_free(&exchange->call);
+    dm_json_index_free(&exchange->index);
     dm_client_unref(exchange->client);
     dm_free(exchange);
 }

@@ -277,6 +277,7 @@ static int32_t drive(run *r) {
  * come back with another. */
 static int32_t start_on(run *r, const dm_ask *ask, deem_response *response) {
     dm_task *task = r->task;
+    task->call.index = &task->index;
     if (!r->interruptible) {
         dm_response_free(task->own_response);
         task->own_response = NULL;

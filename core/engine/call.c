@@ -380,10 +380,10 @@ static int32_t read_good(dm_call *call) {
     dm_span type = dm_response_header(response, DM_LITERAL("content-type"));
     switch (call->kind) {
     case DM_CALL_EVALUATE:
-        return dm_reply_read_answers(&response->reply, &call->index, response->set, text, len,
+        return dm_reply_read_answers(&response->reply, call->index, response->set, text, len,
                                      call->limits.check, type, &response->error);
     case DM_CALL_MODELS:
-        return dm_reply_read_models(&response->reply, &call->index, text, len, type,
+        return dm_reply_read_models(&response->reply, call->index, text, len, type,
                                     &response->error);
     case DM_CALL_RAW:
         break;
@@ -394,7 +394,7 @@ static int32_t read_good(dm_call *call) {
 static void explain_status(dm_call *call) {
     deem_response *response = call->response;
     dm_error *error = &response->error;
-    dm_error_body_read(&call->index, response->http_status, response->body.data, response->body.len,
+    dm_error_body_read(call->index, response->http_status, response->body.data, response->body.len,
                        error);
     if (response->http_status == 404 || response->http_status == 405) {
         dm_bytes_append_format(&error->message, " (%s %s)", response->method.data,
@@ -450,8 +450,8 @@ int32_t dm_call_reply(dm_call *call, int64_t now) {
         dm_retry_after(dm_response_header(response, DM_LITERAL("retry-after-ms")),
                        dm_response_header(response, DM_LITERAL("retry-after")), dm_clock_wall_ms());
     if (call->kind != DM_CALL_RAW &&
-        dm_reply_read_any(&response->reply, &call->index, response->body.data,
-                          response->body.len) == DEEM_E_MEMORY) {
+        dm_reply_read_any(&response->reply, call->index, response->body.data, response->body.len) ==
+            DEEM_E_MEMORY) {
         return DEEM_E_MEMORY;
     }
     dm_log_reply(call, now);
@@ -503,7 +503,6 @@ void dm_call_end(dm_call *call, int32_t code, const char *sentence, int64_t now)
 }
 
 void dm_call_free(dm_call *call) {
-    dm_json_index_free(&call->index);
     dm_bytes_free(&call->body);
     dm_bytes_free(&call->target);
     dm_bytes_free(&call->full_url);

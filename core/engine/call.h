@@ -36,7 +36,8 @@ typedef struct dm_call {
     deem_response *response; /* borrowed: filled in */
     dm_call_kind kind;
     dm_limits limits;
-    dm_json_index index;
+    dm_json_index *index; /* borrowed: the driver's, since a parser is large and one serves any
+                             number of calls */
     dm_bytes body;
     int with_body;
     dm_bytes target;           /* origin-form; empty: the client's route for evaluations */

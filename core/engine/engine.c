@@ -37,6 +37,7 @@ struct dm_engine {
     watch *watches; /* by descriptor */
     size_t watch_cap;
     uint32_t handshakes; /* begun in this step */
+    dm_json_index index;
     char buffer[BUFFER];
     /* under the lock */
     pthread_mutex_t lock;
@@ -261,6 +262,15 @@ static int watch_flight(struct dm_engine *engine, dm_task *task, int64_t now, in
     return watch_fd(engine, fd, events, task, NULL);
 }
 
+/* A kept connection of the engine is under watch already; one of a blocking call is not, whatever
+ * the table says. */
+static void adopt(struct dm_engine *engine, dm_task *task, const dm_idle *idle) {
+    watch *entry = watch_of(engine, dm_connection_fd(idle->connection));
+    if (entry != NULL) {
+        *entry = idle->side == DM_SIDE_ENGINE ? (watch){task, NULL, DM_WATCH_READ} : (watch){0};
+    }
+}
+
 typedef enum acquired { ACQUIRED = 1, WAITS_FOR_SLOT, WAITS_FOR_STEP } acquired;
 
 /* A slot for the due attempt, and a kept connection where one is alive. */
@@ -300,6 +310,7 @@ static acquired acquire(struct dm_engine *engine, dm_task *task, dm_connection *
             if (now - idle.since < PROBE_AFTER_MS * DM_NS_PER_MS ||
                 dm_connection_probe(idle.connection) == DM_PROBE_ALIVE) {
                 *connection = idle.connection;
+                adopt(engine, task, &idle);
                 return ACQUIRED;
             }
             close_connection(engine, idle.connection);
@@ -458,6 +469,7 @@ static int32_t make(deem_client *client, struct dm_engine **out) {
             code = DEEM_E_CONNECTION;
         } else {
             engine->client = client;
+            dm_json_index_init(&engine->index, DM_JSON_BY_DEFAULT);
             pthread_mutex_init(&engine->lock, NULL);
             client->engine = engine;
         }
@@ -489,6 +501,7 @@ int32_t dm_engine_submit(deem_client *client, const dm_ask *ask, uint64_t *id) {
     if (code != DEEM_OK) {
         return code;
     }
+    task->call.index = &engine->index;
     if (task->own_response == NULL) {
         task->own_response = dm_response_new();
     }
@@ -594,6 +607,7 @@ void dm_engine_free(struct dm_engine *engine) {
     }
     dm_reactor_close(&engine->reactor);
     dm_timers_free(&engine->timers);
+    dm_json_index_free(&engine->index);
     dm_free(engine->watches);
     pthread_mutex_destroy(&engine->lock);
     dm_free(engine);

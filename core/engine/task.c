@@ -11,7 +11,7 @@ dm_task *dm_task_new(void) {
         return NULL;
     }
     task->cancel_fd = -1;
-    dm_json_index_init(&task->call.index, DM_JSON_BY_DEFAULT);
+    dm_json_index_init(&task->index, DM_JSON_BY_DEFAULT);
     dm_http1_reader_init(&task->flight.reader, NULL);
     return task;
 }
@@ -29,6 +29,7 @@ void dm_task_free(dm_task *task) {
     }
     dm_flight_free(&task->flight);
     dm_call_free(&task->call);
+    dm_json_index_free(&task->index);
     dm_response_free(task->own_response);
     dm_free(task);
 }

@@ -9,6 +9,7 @@
 
 typedef struct dm_task {
     dm_call call;
+    dm_json_index index; /* a blocking call's own */
     dm_flight flight;
     dm_waiter waiter;
     dm_side side;
