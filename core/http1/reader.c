@@ -185,12 +185,17 @@ static int note_content_length(dm_http1_reader *reader, dm_span value) {
 static int note_transfer_encoding(dm_http1_reader *reader, dm_span value) {
     dm_span list = value;
     dm_span element;
+    int refused = 0;
     while (next_element(&list, &element)) {
-        if (reader->chunked || !dm_http1_is(element, DM_LITERAL("chunked"))) {
-            return fail_about(reader, DM_HTTP1_FRAMING,
-                              "the reply has a Transfer-Encoding that was not offered", value);
+        /* Empty list elements count for nothing (RFC 9110, 5.6.1.2). */
+        if (element.len != 0) {
+            refused |= reader->chunked || !dm_http1_is(element, DM_LITERAL("chunked"));
+            reader->chunked = 1;
         }
-        reader->chunked = 1;
+    }
+    if (refused || !reader->chunked) {
+        return fail_about(reader, DM_HTTP1_FRAMING,
+                          "the reply has a Transfer-Encoding that was not offered", value);
     }
     return 0;
 }

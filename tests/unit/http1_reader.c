@@ -189,6 +189,8 @@ static const row rows[] = {
     E(OK "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", OPEN, FRAMING, 200,
       "not offered"),
     E(OK "Transfer-Encoding: xchunked\r\n\r\n", OPEN, FRAMING, 200, "not offered"),
+    R(OK "Transfer-Encoding: , chunked ,\r\n\r\n2\r\nhi\r\n0\r\n\r\n", OPEN, 200, "hi", REUSABLE),
+    E(OK "Transfer-Encoding: ,\r\n\r\n", OPEN, FRAMING, 200, "not offered"),
     E(OK "Transfer-Encoding:\r\n\r\n", OPEN, FRAMING, 200, "not offered"),
 
     /* No body, and bodies that end with the connection. */
