@@ -142,15 +142,13 @@ static int next_element(dm_span *list, dm_span *element) {
     if (list->data == NULL) {
         return 0;
     }
-    const char *comma = list->len == 0 ? NULL : memchr(list->data, ',', list->len);
-    if (comma == NULL) {
-        *element = dm_http1_trim(*list);
-        list->data = NULL;
-        return 1;
+    size_t len = 0;
+    while (len < list->len && list->data[len] != ',') {
+        len++;
     }
-    size_t len = (size_t)(comma - list->data);
     *element = dm_http1_trim(dm_span_of(list->data, len));
-    *list = dm_span_of(comma + 1, list->len - len - 1);
+    *list = len == list->len ? dm_span_of(NULL, 0)
+                             : dm_span_of(list->data + len + 1, list->len - len - 1);
     return 1;
 }
 
@@ -285,17 +283,16 @@ static int note_field(dm_http1_reader *reader, dm_span name, dm_span value) {
  * (5.1, 5.2). */
 static int parse_field(dm_http1_reader *reader, dm_span line, dm_span *name, dm_span *value) {
     size_t colon = dm_http1_token_end(line);
-    if (line.data[0] == ' ' || line.data[0] == '\t') {
-        return FAIL(reader, DM_HTTP1_FRAMING, "the reply has a folded header line (obsolete)");
-    }
     if (colon == 0 || colon == line.len || line.data[colon] != ':') {
+        if (line.data[0] == ' ' || line.data[0] == '\t') {
+            return FAIL(reader, DM_HTTP1_FRAMING, "the reply has a folded header line (obsolete)");
+        }
         return fail_about(reader, DM_HTTP1_FRAMING, "the reply has a malformed header line",
                           dm_span_of(line.data, colon < line.len ? colon + 1 : colon));
     }
     *name = dm_span_of(line.data, colon);
     *value = dm_span_of(line.data + colon + 1, line.len - colon - 1);
-    size_t clean = dm_http1_value_end(*value);
-    if (clean != value->len) {
+    if (dm_http1_value_end(*value) != value->len) {
         return fail_about(reader, DM_HTTP1_FRAMING,
                           "the reply has a control byte in the value of the header", *name);
     }
@@ -313,11 +310,13 @@ static int add_field(dm_http1_reader *reader, dm_span line) {
         return FAIL(reader, DM_HTTP1_TOO_LARGE, "the reply has more than %d header fields",
                     DM_HTTP1_MAX_FIELDS);
     }
-    dm_http1_place *place = &reader->fields[reader->field_count++];
-    place->name = (uint32_t)(name.data - reader->head.data);
-    place->name_len = (uint32_t)name.len;
-    place->value = (uint32_t)(value.data - reader->head.data);
-    place->value_len = (uint32_t)value.len;
+    uint32_t start = (uint32_t)(line.data - reader->head.data);
+    reader->fields[reader->field_count++] = (dm_http1_place){
+        .name = start,
+        .name_len = (uint32_t)name.len,
+        .value = start + (uint32_t)(value.data - line.data),
+        .value_len = (uint32_t)value.len,
+    };
     return reader->status < 200 ? 0 : note_field(reader, name, value);
 }
 
@@ -386,7 +385,7 @@ static int end_head(dm_http1_reader *reader) {
     return 0;
 }
 
-/* A trailer is checked as a header field is, then dropped (RFC 9110, 6.5.1: it must not be merged
+/* A trailer is checked as a header field is, then forgotten (RFC 9110, 6.5.1: it must not be merged
  * into the head unasked). */
 static int drop_trailer(dm_http1_reader *reader, dm_span line) {
     dm_span name;
@@ -398,62 +397,86 @@ static int drop_trailer(dm_http1_reader *reader, dm_span line) {
         return FAIL(reader, DM_HTTP1_TOO_LARGE, "the reply has more than %d trailer fields",
                     DM_HTTP1_MAX_FIELDS);
     }
-    reader->head.len = reader->line_start;
     return 0;
 }
 
 /* One line of a head or trailer, without its line end. */
-static int end_line(dm_http1_reader *reader) {
-    dm_bytes *head = &reader->head;
-    dm_span line = dm_span_of(head->data + reader->line_start, head->len - reader->line_start - 1);
-    if (line.len != 0 && line.data[line.len - 1] == '\r') {
-        line.len--;
+static int end_line(dm_http1_reader *reader, dm_span line) {
+    if (reader->state == FIELD_LINE) {
+        return line.len == 0 ? end_head(reader) : add_field(reader, line);
     }
-    int status;
     if (reader->state == STATUS_LINE) {
-        status = parse_status_line(reader, line);
-    } else if (reader->state == FIELD_LINE) {
-        status = line.len == 0 ? end_head(reader) : add_field(reader, line);
-    } else {
-        status = line.len == 0 ? finish(reader, 0) : drop_trailer(reader, line);
+        return parse_status_line(reader, line);
     }
-    reader->line_start = (uint32_t)head->len;
-    return status;
+    return line.len == 0 ? finish(reader, 0) : drop_trailer(reader, line);
 }
 
-/* Takes bytes of a line up to its LF (a lone LF ends a line too: RFC 9112, 2.2). Limits are checked
- * so that the cutting of the bytes makes no difference. */
-static int take_line(dm_http1_reader *reader, const char **at, const char *end) {
-    size_t have = reader->head.len - reader->line_start;
-    size_t given = (size_t)(end - *at);
-    if (reader->state == STATUS_LINE && have < VERSION_PREFIX_LEN) {
-        size_t know = VERSION_PREFIX_LEN - have;
-        if (memcmp(*at, version_prefix + have, given < know ? given : know) != 0) {
-            return FAIL(reader, DM_HTTP1_FRAMING,
-                        "the reply does not start with HTTP/1.0 or HTTP/1.1: the server speaks "
-                        "another protocol, or the last reply was longer than it said");
-        }
+static int check_start(dm_http1_reader *reader, const char *line, size_t len) {
+    if (memcmp(line, version_prefix, len < VERSION_PREFIX_LEN ? len : VERSION_PREFIX_LEN) == 0) {
+        return 0;
     }
-    size_t line_room = reader->limits.line > have ? reader->limits.line - have : 0;
-    size_t head_room = reader->limits.head - reader->head_used;
-    size_t room = line_room < head_room ? line_room : head_room;
-    const char *lf = memchr(*at, '\n', given < room ? given : room);
-    if (lf == NULL && given > room) {
-        return line_room < head_room
-                   ? FAIL(reader, DM_HTTP1_TOO_LARGE,
-                          "a header line of the reply is longer than the limit of %u bytes",
-                          (unsigned)reader->limits.line)
-                   : FAIL(reader, DM_HTTP1_TOO_LARGE,
-                          "the head of the reply is longer than the limit of %u bytes",
-                          (unsigned)reader->limits.head);
+    return FAIL(reader, DM_HTTP1_FRAMING,
+                "the reply does not start with HTTP/1.0 or HTTP/1.1: the server speaks another "
+                "protocol, or the last reply was longer than it said");
+}
+
+/* A line passed a limit: the one that its bytes, one after the other, would pass first. */
+static int line_too_long(dm_http1_reader *reader) {
+    if (reader->limits.head - reader->head_used <= reader->limits.line) {
+        return FAIL(reader, DM_HTTP1_TOO_LARGE,
+                    "the head of the reply is longer than the limit of %u bytes",
+                    (unsigned)reader->limits.head);
     }
-    size_t take = lf != NULL ? (size_t)(lf - *at) + 1 : given;
-    if (dm_bytes_append(&reader->head, *at, take) != 0) {
+    return FAIL(reader, DM_HTTP1_TOO_LARGE,
+                "a header line of the reply is longer than the limit of %u bytes",
+                (unsigned)reader->limits.line);
+}
+
+/* Takes lines as long as the head, or the trailer, goes on. The bytes are copied before it is known
+ * where it ends, since one large copy is cheaper than many small ones. Whether a line is right is
+ * judged when it is whole, and its length and the first bytes of all before, so that the cutting of
+ * the bytes makes no difference. */
+static int take_lines(dm_http1_reader *reader, const char **at, const char *end) {
+    enum { PIECE = 256 };
+    const uint8_t state = reader->state == TRAILER_LINE ? TRAILER_LINE : FIELD_LINE;
+    dm_bytes *head = &reader->head;
+    size_t given = (size_t)(end - *at) < PIECE ? (size_t)(end - *at) : PIECE;
+    size_t before = head->len;
+    if (dm_bytes_append(head, *at, given) != 0) {
         return no_memory(reader);
     }
-    reader->head_used += (uint32_t)take;
-    *at += take;
-    return lf != NULL ? end_line(reader) : 0;
+    const char *stop = head->data + head->len;
+    const char *line = head->data + reader->line_start;
+    const char *from = head->data + before;
+    do {
+        const char *lf = memchr(from, '\n', (size_t)(stop - from));
+        size_t len = (size_t)((lf != NULL ? lf + 1 : stop) - line);
+        if (reader->state == STATUS_LINE && check_start(reader, line, len) != 0) {
+            return -1;
+        }
+        if (len > reader->limits.line || len > reader->limits.head - reader->head_used) {
+            return line_too_long(reader);
+        }
+        if (lf == NULL) {
+            *at += given;
+            reader->line_start = (uint32_t)(line - head->data);
+            return 0;
+        }
+        reader->head_used += (uint32_t)len;
+        /* A lone LF ends a line too (RFC 9112, 2.2). */
+        size_t end_len = len >= 2 && lf[-1] == '\r' ? 2 : 1;
+        if (end_line(reader, dm_span_of(line, len - end_len)) != 0) {
+            return -1;
+        }
+        from = line = lf + 1;
+    } while (line != stop && reader->state == state);
+    reader->line_start = (uint32_t)(line - head->data);
+    *at += reader->line_start - before;
+    head->len = reader->line_start;
+    if (reader->state == STATUS_LINE) {
+        head->len = reader->line_start = 0;
+    }
+    return 0;
 }
 
 /* Takes up to `most` of the given bytes into the body. */
@@ -598,7 +621,7 @@ int dm_http1_reader_feed(dm_http1_reader *reader, const char *data, size_t len, 
         case STATUS_LINE:
         case FIELD_LINE:
         case TRAILER_LINE:
-            (void)take_line(reader, &at, end);
+            (void)take_lines(reader, &at, end);
             break;
         case BODY_LENGTH:
         case CHUNK_DATA:
@@ -631,7 +654,7 @@ int dm_http1_reader_eof(dm_http1_reader *reader) {
         (void)(reader->any_byte
                    ? FAIL(reader, DM_HTTP1_TRUNCATED,
                           "the connection was closed in the head of the reply, after %u bytes",
-                          (unsigned)reader->head_used)
+                          (unsigned)(reader->head_used + reader->head.len - reader->line_start))
                    : FAIL(reader, DM_HTTP1_TRUNCATED,
                           "the connection was closed before any byte of a reply"));
         break;

@@ -53,12 +53,12 @@ typedef struct dm_http1_reader {
 
     dm_http1_limits limits;
     dm_bytes *body;
-    dm_bytes head; /* the lines of the final head, and for a while each trailer line */
+    dm_bytes head; /* the lines of the final head, then of the trailer */
     dm_http1_decoder decoder;
     uint64_t remaining; /* of the body (Content-Length) or the chunk */
     uint64_t content_length;
     uint32_t line_start; /* of the line being read, in head */
-    uint32_t head_used;  /* counted against limits.head */
+    uint32_t head_used;  /* counted against limits.head: whole lines, chunk extensions */
     uint32_t bad_coding; /* the first content coding that cannot be decoded, in head */
     uint32_t bad_coding_len;
     uint16_t trailer_count;
