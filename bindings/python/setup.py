@@ -1,7 +1,7 @@
 """Builds the package: the C library with CMake, the extension with CFFI, both side by side in `deemster/`.
 
 DEEMSTER_LIBRARY names a libdeemster.so that is built already; it is then taken as it is.
-DEEMSTER_CMAKE_ARGS is added to the CMake configuration.
+DEEMSTER_CMAKE_ARGS is added to the CMake configuration. DEEMSTER_CARRIED names a libcurl that the package carries.
 """
 
 import os
@@ -40,6 +40,8 @@ class BuildNative(build_ext):
         package = HERE / "deemster" if self.inplace else Path(self.build_lib) / "deemster"
         shutil.copy(self.library.resolve(), package / SONAME)
         self.strip(package / SONAME)
+        if os.environ.get("DEEMSTER_CARRIED"):
+            shutil.copy(os.environ["DEEMSTER_CARRIED"], package)
 
     def build_library(self):
         folder = Path(self.build_temp).resolve() / "native"

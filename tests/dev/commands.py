@@ -30,6 +30,10 @@ def demo(arguments):
     with Mock(built("deemster-mock")) as mock:
         subprocess.run([command, "evaluate", "--questions", example / "triage.json", f"@{example / 'ticket.txt'}"], check=True,
                        env=environment(**mock.variables()))
+        if (ROOT / "bindings" / "python" / "env.sh").exists():
+            say("\nthe same from Python")
+            os.environ.update(mock.variables())
+            interpreter("python", ["python"], [ROOT / "bindings/python/examples/demo.py", example / "triage.json", example / "ticket.txt"])
 
 
 def test(arguments):
@@ -85,6 +89,12 @@ def python(arguments):
     return interpreter("python", ["python3"], arguments)
 
 
+def wheel(arguments):
+    """build the Python wheel that is published, into build-wheel/dist (takes some minutes)"""
+    setup_step.setup()
+    return subprocess.run(["bash", ROOT / "bindings" / "python" / "wheel.sh"] + arguments, env=environment()).returncode
+
+
 def node(arguments):
     """run Node with the built wrapper importable: ./dev node …"""
     return interpreter("node", ["node"], arguments)
@@ -107,7 +117,7 @@ def built(name):
     return program
 
 
-COMMANDS = [setup, build, demo, test, lint, bench, fuzz, deemster, python, node]
+COMMANDS = [setup, build, demo, test, lint, bench, fuzz, deemster, python, wheel, node]
 
 
 def help_text():
