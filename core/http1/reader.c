@@ -6,8 +6,8 @@
 const dm_http1_limits dm_http1_default_limits = {
     .line = 16 * 1024,
     .head = 64 * 1024,
-    .body = 64 * 1024 * 1024,
-    .decoded = 64 * 1024 * 1024,
+    .body = UINT64_C(64) * 1024 * 1024,
+    .decoded = UINT64_C(64) * 1024 * 1024,
 };
 
 enum {
@@ -301,8 +301,8 @@ static int parse_field(dm_http1_reader *reader, dm_span line, dm_span *name, dm_
 }
 
 static int add_field(dm_http1_reader *reader, dm_span line) {
-    dm_span name;
-    dm_span value;
+    dm_span name = {0};
+    dm_span value = {0};
     if (parse_field(reader, line, &name, &value) != 0) {
         return -1;
     }
@@ -388,8 +388,8 @@ static int end_head(dm_http1_reader *reader) {
 /* A trailer is checked as a header field is, then forgotten (RFC 9110, 6.5.1: it must not be merged
  * into the head unasked). */
 static int drop_trailer(dm_http1_reader *reader, dm_span line) {
-    dm_span name;
-    dm_span value;
+    dm_span name = {0};
+    dm_span value = {0};
     if (parse_field(reader, line, &name, &value) != 0) {
         return -1;
     }

@@ -37,17 +37,17 @@ enum { NO = 0, REUSABLE = 1 };
 typedef struct row {
     const char *bytes;
     size_t len;
-    int how; /* CLOSES: the connection ends after the bytes; HEAD: the request was HEAD */
+    const char *body; /* or a piece of the message when there is a problem */
+    int how;          /* CLOSES: the connection ends after the bytes; HEAD: the request was HEAD */
     dm_http1_problem problem;
     int status;
-    const char *body; /* or a piece of the message when there is a problem */
     int reusable;
 } row;
 
 #define R(bytes, how, status, body, reusable)                                                      \
-    { bytes, sizeof(bytes) - 1, how, DM_HTTP1_NONE, status, body, reusable }
+    { bytes, sizeof(bytes) - 1, body, how, DM_HTTP1_NONE, status, reusable }
 #define E(bytes, how, problem, status, words)                                                      \
-    { bytes, sizeof(bytes) - 1, how, DM_HTTP1_##problem, status, words, NO }
+    { bytes, sizeof(bytes) - 1, words, how, DM_HTTP1_##problem, status, NO }
 #define OK        "HTTP/1.1 200 OK\r\n"
 #define LENGTH(n) OK "Content-Length: " n "\r\n"
 #define CHUNKED   OK "Transfer-Encoding: chunked\r\n\r\n"
