@@ -1,0 +1,245 @@
+"use strict";
+const { APIPromise } = require("./api_promise.js");
+const { Call, getEngine } = require("./engine.js");
+const { TypeSafeError } = require("./errors.js");
+const { filtered, masked, resolveLevel } = require("./logging.js");
+const { native } = require("./native.js");
+const { compile } = require("./question_set.js");
+const settings = require("./settings.js");
+
+/** What a client and its calls share beside the caller's own object, so that this one can be collected. */
+class Core {
+  handle = null; // the core's client, until a slot takes it over
+  slot = -1;
+  closed = false;
+  calls = 0;
+
+  constructor(fields, givenDeadline) {
+    this.givenDeadline = givenDeadline;
+    this.timeout = fields.timeout;
+    this.deadline = fields.deadline;
+    this.retry = fields.retry;
+    this.logger = fields.logger;
+    this.debugs = fields.logLevel === "debug";
+    this.talks = this.debugs || fields.logLevel === "info";
+  }
+
+  /** The addon's slot for this client; the first call makes it. */
+  open() {
+    if (this.closed) throw new TypeSafeError("the client is closed");
+    if (this.slot < 0) {
+      this.slot = getEngine().addon.openClient(this.handle);
+      this.handle = null;
+    }
+    return this.slot;
+  }
+
+  close() {
+    if (this.closed) return;
+    this.closed = true;
+    const { slot, handle } = this;
+    this.slot = -1;
+    this.handle = null;
+    if (slot >= 0) native().closeClient(slot);
+    else if (handle !== null) native().deem_client_free(handle);
+  }
+
+  tell(call, details, body) {
+    const { logger } = this;
+    const id = details.requestId ? ` (request ${details.requestId})` : "";
+    logger.info(`${call.tag} <- ${details.status} in ${Math.round(details.timings.total)}ms, attempt ${details.attempts}${id}`);
+    if (this.debugs) logger.debug(`${call.tag} <- body`, body);
+  }
+
+  tellFailure(call, error) {
+    this.logger.info(`${call.tag} failed: ${error.name}: ${error.message}`);
+  }
+}
+
+/** The part of the client that lists models. */
+class Models {
+  #request;
+
+  constructor(request) {
+    this.#request = request;
+  }
+
+  /** The models that the account may use. */
+  list(options) {
+    return this.#request("GET", "/v1/models", options, models);
+  }
+}
+
+function models(body) {
+  if (Array.isArray(body?.models)) return body.models;
+  if (Array.isArray(body?.data)) return body.data.map((entry) => ({ name: entry?.id, ...entry }));
+  throw new TypeSafeError("GET /v1/models answered with something that is no list of models.");
+}
+
+const unused = new FinalizationRegistry((core) => core.close());
+
+const isBrowser = () => globalThis.window?.document !== undefined && globalThis.navigator !== undefined;
+
+class TypeSafeClient {
+  #core;
+  #fetch;
+
+  constructor(config = {}) {
+    if (typeof config !== "object" || config === null) throw new TypeSafeError("TypeSafeClient takes an object of options.");
+    if (isBrowser() && !config.dangerouslyAllowBrowser) {
+      throw new TypeSafeError("TypeSafeClient would show your API key to everyone who opens this page: call it from a server, " +
+        "or pass dangerouslyAllowBrowser: true.");
+    }
+    const { ENV } = settings;
+    const apiKey = settings.fromOption(config.apiKey, ENV.apiKey);
+    if (apiKey === undefined && config.auth !== "none") {
+      throw new TypeSafeError(`There is no API key: pass apiKey to TypeSafeClient, or set ${ENV.apiKey}.`);
+    }
+    this.baseURL = settings.text("baseURL", settings.fromOption(config.baseURL, ENV.baseURL) ?? "https://api.typesafe.ai").replace(/\/+$/, "");
+    this.defaultModel = settings.fromOption(config.defaultModel, ENV.defaultModel) ?? "jev-latest";
+    this.logLevel = resolveLevel(config.logLevel);
+    this.logger = filtered(config.logger, this.logLevel);
+    this.retry = settings.mergeRetry(settings.DEFAULT_RETRY, config.retry);
+    this.timeout = config.timeout === undefined ? settings.DEFAULT_TIMEOUT : settings.limit("timeout", config.timeout);
+    this.deadline = settings.deadlineFor(config.deadline, this.timeout, this.retry);
+    this.defaultHeaders = { ...config.defaultHeaders };
+    if (config.fetch !== undefined && typeof config.fetch !== "function") throw new TypeSafeError("`fetch` must be a function.");
+    this.fetch = config.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    this.#fetch = config.fetch;
+    this.#core = new Core(this, config.deadline);
+    this.#core.handle = settings.newClient(native(), config, this, apiKey);
+    unused.register(this, this.#core, this);
+    this.models = new Models((...request) => this.#request(...request));
+  }
+
+  /** Answers questions about a state. Rejects, and never throws, whatever is wrong. */
+  systemOne(request, options) {
+    const call = new Call(this, this.#core);
+    const promise = new APIPromise(call);
+    try {
+      this.#evaluate(call, request, options);
+    } catch (error) {
+      call.fail(error);
+    }
+    return promise;
+  }
+
+  #evaluate(call, request, options) {
+    if (typeof request !== "object" || request === null) throw new TypeSafeError("systemOne takes { state, questions }.");
+    const core = this.#core;
+    const { state } = request;
+    const set = compile(request.questions);
+    const model = request.model === null ? undefined : request.model;
+    if (model !== undefined && typeof model !== "string") throw new TypeSafeError("`model` must be a string.");
+    let json = false;
+    let text = state;
+    if (typeof state !== "string") {
+      text = stateText(state);
+      json = true;
+    }
+    const extra = extraFields(request);
+    if (core.talks) this.#tellStart(call, "POST /v1/systemone", options, request);
+    if (options?.signal && !call.watch(options.signal)) return;
+    if (this.#fetch) {
+      const start = (addon, exchange, given) => json
+        ? addon.deem_exchange_start_json(exchange, set.handle, text, given) : addon.deem_exchange_start_text(exchange, set.handle, text, given);
+      require("./fetch_exchange.js").run(call, this.#fetch, start, (addon, handle) => this.#options(call, addon, handle, options, model, extra));
+      return;
+    }
+    const slot = core.open();
+    const engine = getEngine();
+    const handle = options === undefined && model === undefined && extra === undefined
+      ? undefined : this.#options(call, engine.addon, engine.options, options, model, extra);
+    engine.submitted(call, engine.addon.submit(slot, set.slot, json, text, handle));
+  }
+
+  #request(method, path, options, change) {
+    const call = new Call(this, this.#core);
+    const promise = new APIPromise(call);
+    call.change = change;
+    try {
+      if (this.#core.talks) this.#tellStart(call, `${method} ${path}`, options);
+      if (options?.signal && !call.watch(options.signal)) return promise;
+      if (this.#fetch) {
+        const start = (addon, exchange, given) => addon.deem_exchange_start_request(exchange, method, path, undefined, given);
+        require("./fetch_exchange.js").run(call, this.#fetch, start, (addon, handle) => this.#options(call, addon, handle, options));
+        return promise;
+      }
+      const slot = this.#core.open();
+      const engine = getEngine();
+      const handle = options === undefined ? undefined : this.#options(call, engine.addon, engine.options, options);
+      engine.submitted(call, engine.addon.submitRequest(slot, method, path, undefined, handle));
+    } catch (error) {
+      call.fail(error);
+    }
+    return promise;
+  }
+
+  /** The call's own settings in an options handle; undefined when there is nothing of its own. */
+  #options(call, addon, handle, options, model, extra) {
+    const core = this.#core;
+    if (options !== undefined && options !== null) {
+      if (typeof options !== "object") throw new TypeSafeError("the options of a call must be an object.");
+      const retry = settings.mergeRetry(core.retry, options.retry);
+      call.timeout = options.timeout === undefined ? core.timeout : settings.limit("timeout", options.timeout);
+      call.deadline = settings.deadlineFor(options.deadline ?? core.givenDeadline, call.timeout, retry);
+      const changed = retry !== core.retry || call.timeout !== core.timeout || call.deadline !== core.deadline;
+      if (!changed && model === undefined && extra === undefined && options.headers === undefined && options.check === undefined) return undefined;
+      return settings.callOptions(addon, handle, { timeout: call.timeout, deadline: call.deadline, retry, changed }, options, model, extra);
+    }
+    return settings.callOptions(addon, handle, { changed: false }, undefined, model, extra);
+  }
+
+  #tellStart(call, route, options, body) {
+    const core = this.#core;
+    call.tag = `#${++core.calls} ${route}`;
+    if (core.debugs) core.logger.debug(`${call.tag} ->`, { headers: masked({ ...this.defaultHeaders, ...options?.headers }), body });
+  }
+
+  /** Cancels the calls in flight and gives back what the client holds. May be called again. */
+  async close() {
+    unused.unregister(this);
+    this.#core.close();
+  }
+
+  async [asyncDispose()]() {
+    await this.close();
+  }
+}
+
+function asyncDispose() {
+  return Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
+}
+
+/** A state that is no text as JSON: an object or an array. */
+function stateText(state) {
+  if (typeof state !== "object" || state === null) {
+    throw new TypeSafeError(`state must be a string, an object or an array, not ${state === null ? "null" : typeof state}.`);
+  }
+  let text;
+  try {
+    text = JSON.stringify(state);
+  } catch (cause) {
+    throw new TypeSafeError(`state cannot be written as JSON: ${cause.message}`, { cause });
+  }
+  if (text === undefined) throw new TypeSafeError("state has no JSON form: its toJSON gives undefined.");
+  return text;
+}
+
+/** Fields of a request that the core does not know, as [name, JSON] pairs; undefined when there are none. */
+function extraFields(request) {
+  let extra;
+  for (const name in request) {
+    if (name === "state" || name === "questions" || name === "model" || !Object.hasOwn(request, name)) continue;
+    let json;
+    try {
+      json = JSON.stringify(request[name]);
+    } catch (cause) {
+      throw new TypeSafeError(`${name} cannot be written as JSON: ${cause.message}`, { cause });
+    }
+    if (json !== undefined) (extra ??= []).push([name, json]);
+  }
+  return extra;
+}
+
+module.exports = { TypeSafeClient };
