@@ -41,13 +41,11 @@ static int wait_for(run *r, struct pollfd *fds, nfds_t count, int64_t until) {
     dm_task *task = r->task;
     fds[0] = (struct pollfd){task->cancel_fd, POLLIN, 0};
     int ms = until_ms(until, dm_clock_now());
-    if (r->interruptible && (ms < 0 || ms > INTERRUPTIBLE_WAIT_MS)) {
-        ms = INTERRUPTIBLE_WAIT_MS;
-    }
-    int ready = poll(fds, count, ms);
-    if (ready < 0 && errno == EINTR) {
-        r->interrupted = r->interruptible;
-        return !r->interrupted;
+    int cut = r->interruptible && (ms < 0 || ms > INTERRUPTIBLE_WAIT_MS);
+    int ready = poll(fds, count, cut ? INTERRUPTIBLE_WAIT_MS : ms);
+    if (r->interruptible && ((ready < 0 && errno == EINTR) || (ready == 0 && cut))) {
+        r->interrupted = 1;
+        return 0;
     }
     if (ready > 0 && (fds[0].revents & POLLIN) != 0) {
         drain(task->cancel_fd);

@@ -281,6 +281,38 @@ static decimal read_decimal(const char *text, const dm_json_node *node) {
     return d;
 }
 
+/* The commonest numbers: at most 15 digits, a point perhaps, no exponent. Digits and power of ten
+ * are exact doubles then, so that one division rounds correctly. 0 when it is another. */
+static int read_simple(const dm_lex_byte *p, const dm_lex_byte *end, double *out) {
+    int negative = *p == '-';
+    p += negative;
+    if (end - p > 16) {
+        return 0;
+    }
+    uint64_t mantissa = 0;
+    const dm_lex_byte *point = NULL;
+    const dm_lex_byte *first = p;
+    for (; p < end; p++) {
+        unsigned digit = (unsigned)*p - '0';
+        if (digit <= 9) {
+            mantissa = mantissa * 10 + digit;
+        } else if (*p == '.') {
+            point = p;
+        } else {
+            return 0;
+        }
+    }
+    if (end - first - (point != NULL) > 15) {
+        return 0;
+    }
+    double value = (double)mantissa;
+    if (point != NULL) {
+        value /= (double)power_of_ten[end - point - 1];
+    }
+    *out = negative ? -value : value;
+    return 1;
+}
+
 /* Any number by the C library. Halfway points between doubles have at most 767 significant digits,
  * so that digits beyond SLOW_DIGITS matter only as "a little more": one 1 stands for them. */
 static double read_slowly(const decimal *d) {
@@ -311,6 +343,10 @@ dm_json_number_result dm_json_number(const char *text, const dm_json_node *node,
     static const double exact_power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if ((node->flags & DM_JSON_EXPONENT) == 0 &&
+        read_simple(byte_at(text, node->start), byte_at(text, node->end), out)) {
+        return DM_JSON_NUMBER_OK;
+    }
     decimal d = read_decimal(text, node);
     double value;
     if (d.digits == 0) {
@@ -328,6 +364,17 @@ dm_json_number_result dm_json_number(const char *text, const dm_json_node *node,
 }
 
 dm_json_number_result dm_json_int64(const char *text, const dm_json_node *node, int64_t *out) {
+    if ((node->flags & (DM_JSON_EXPONENT | DM_JSON_FRACTION)) == 0 &&
+        node->end - node->start < FIT_DIGITS) {
+        const dm_lex_byte *p = byte_at(text, node->start), *end = byte_at(text, node->end);
+        int negative = *p == '-';
+        int64_t whole = 0;
+        for (p += negative; p < end; p++) {
+            whole = whole * 10 + (*p - '0');
+        }
+        *out = negative ? -whole : whole;
+        return DM_JSON_NUMBER_OK;
+    }
     decimal d = read_decimal(text, node);
     if (d.digits == 0) {
         *out = 0;

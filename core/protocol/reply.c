@@ -186,6 +186,91 @@ typedef struct envelope {
     const char *wrong_usage;
 } envelope;
 
+/* The members of the top level that mean something. */
+typedef enum top_member {
+    TOP_OTHER = 0,
+    TOP_ANSWERS,
+    TOP_MODEL,
+    TOP_ID,
+    TOP_USAGE,
+    TOP_COST,
+    TOP_RESULT,
+    TOP_MODELS,
+    TOP_DATA,
+    TOP_ERROR,
+    TOP_SUCCESS
+} top_member;
+
+static top_member top_member_of(dm_span name) {
+    static const struct {
+        char name[8];
+        uint32_t len;
+        top_member member;
+    } names[] = {{"answers", 7, TOP_ANSWERS}, {"model", 5, TOP_MODEL},    {"usage", 5, TOP_USAGE},
+                 {"id", 2, TOP_ID},           {"cost", 4, TOP_COST},      {"data", 4, TOP_DATA},
+                 {"models", 6, TOP_MODELS},   {"result", 6, TOP_RESULT},  {"error", 5, TOP_ERROR},
+                 {"detail", 6, TOP_ERROR},    {"success", 7, TOP_SUCCESS}};
+    if (name.len < 2 || name.len > 7) {
+        return TOP_OTHER;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].name[0] == name.data[0] && names[i].len == name.len &&
+            memcmp(names[i].name, name.data, name.len) == 0) {
+            return names[i].member;
+        }
+    }
+    return TOP_OTHER;
+}
+
+/* 0 or -1 (no memory). */
+static int read_top_member(dm_reply *reply, const dm_json_index *index, dm_span name,
+                           uint32_t value, envelope *found) {
+    const dm_json_node *node = &index->nodes[value];
+    switch (top_member_of(name)) {
+    case TOP_ANSWERS:
+        found->answers_twice |= found->answers != DM_JSON_NONE;
+        found->answers = value;
+        break;
+    case TOP_MODEL:
+        if (node->kind == DM_JSON_STRING) {
+            return dm_json_string_copy(index->text, node, &reply->arena, &reply->model);
+        }
+        found->model_mistyped |= node->kind != DM_JSON_NULL;
+        break;
+    case TOP_ID:
+        if (node->kind == DM_JSON_STRING) {
+            return dm_json_string_copy(index->text, node, &reply->arena, &reply->id);
+        }
+        break;
+    case TOP_USAGE:
+        found->wrong_usage = read_usage(reply, index, value);
+        break;
+    case TOP_COST:
+        if (isnan(reply->cost)) {
+            read_cost(reply, index, value);
+        }
+        break;
+    case TOP_RESULT:
+        found->result = value;
+        break;
+    case TOP_MODELS:
+        found->models = value;
+        break;
+    case TOP_DATA:
+        found->data = value;
+        break;
+    case TOP_ERROR:
+        found->says_error |= node->kind != DM_JSON_NULL;
+        break;
+    case TOP_SUCCESS:
+        found->says_error |= node->kind == DM_JSON_FALSE;
+        break;
+    case TOP_OTHER:
+        break;
+    }
+    return 0;
+}
+
 static int read_envelope(dm_reply *reply, const dm_json_index *index, envelope *found) {
     *found = (envelope){.answers = DM_JSON_NONE,
                         .result = DM_JSON_NONE,
@@ -193,46 +278,11 @@ static int read_envelope(dm_reply *reply, const dm_json_index *index, envelope *
                         .data = DM_JSON_NONE};
     for (uint32_t key = dm_json_first(0); key < dm_json_end(index, 0);
          key = dm_json_next_member(index, key)) {
-        uint32_t value = key + 1;
-        const dm_json_node *node = &index->nodes[value];
         dm_span name;
         if (dm_json_string(index->text, &index->nodes[key], &reply->arena, &name) != 0 ||
-            dm_members_add(&reply->fields, name, dm_reply_place(index, value)) != 0) {
+            dm_members_add(&reply->fields, name, dm_reply_place(index, key + 1)) != 0 ||
+            read_top_member(reply, index, name, key + 1, found) != 0) {
             return -1;
-        }
-        if (dm_span_equal(name, DM_LITERAL("answers"))) {
-            found->answers_twice |= found->answers != DM_JSON_NONE;
-            found->answers = value;
-        } else if (dm_span_equal(name, DM_LITERAL("model"))) {
-            if (node->kind == DM_JSON_STRING) {
-                if (dm_json_string_copy(index->text, node, &reply->arena, &reply->model) != 0) {
-                    return -1;
-                }
-            } else if (node->kind != DM_JSON_NULL) {
-                found->model_mistyped = 1;
-            }
-        } else if (dm_span_equal(name, DM_LITERAL("id"))) {
-            if (node->kind == DM_JSON_STRING &&
-                dm_json_string_copy(index->text, node, &reply->arena, &reply->id) != 0) {
-                return -1;
-            }
-        } else if (dm_span_equal(name, DM_LITERAL("usage"))) {
-            found->wrong_usage = read_usage(reply, index, value);
-        } else if (dm_span_equal(name, DM_LITERAL("cost"))) {
-            if (isnan(reply->cost)) {
-                read_cost(reply, index, value);
-            }
-        } else if (dm_span_equal(name, DM_LITERAL("result"))) {
-            found->result = value;
-        } else if (dm_span_equal(name, DM_LITERAL("models"))) {
-            found->models = value;
-        } else if (dm_span_equal(name, DM_LITERAL("data"))) {
-            found->data = value;
-        } else if (dm_span_equal(name, DM_LITERAL("error")) ||
-                   dm_span_equal(name, DM_LITERAL("detail"))) {
-            found->says_error |= node->kind != DM_JSON_NULL;
-        } else if (dm_span_equal(name, DM_LITERAL("success"))) {
-            found->says_error |= node->kind == DM_JSON_FALSE;
         }
     }
     return 0;
