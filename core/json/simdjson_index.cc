@@ -127,7 +127,8 @@ class walker {
     // and the next token would be a token of its own, which the walk refuses.
     bool scalar(const dm_lex_byte *start, const dm_lex_byte *stop, dm_json_kind kind, uint8_t flags,
                 uint16_t decimals) {
-        return stop != nullptr && *stop != '"' && push(start, stop, kind, flags, decimals);
+        return stop != nullptr && (stop == end_ || *stop != '"') &&
+               push(start, stop, kind, flags, decimals);
     }
 
     bool literal(uint32_t at, dm_json_kind kind, const char *word, size_t len) {
