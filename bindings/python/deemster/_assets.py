@@ -37,7 +37,7 @@ class Image:
     type: Literal["image"] = "image"
 
     def __init__(self, data: Any) -> None:
-        self.data = data
+        self.data: Any = data
         self._reference = f"<image:{uuid4().hex}>"
         self._sent: dict[str, str] | None = None
         _images[self._reference] = self

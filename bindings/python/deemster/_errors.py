@@ -150,7 +150,7 @@ class TypeSafeRateLimitError(TypeSafeAPIError):
         self, status: int, body: Any, headers: Mapping[str, str], message: str | None = None, endpoint: str | None = None
     ) -> None:
         super().__init__(status, body, headers, message, endpoint)
-        self.retry_after_ms = retry_after_ms(headers)
+        self.retry_after_ms: float | None = retry_after_ms(headers)
         """The wait that the server asked for in milliseconds, or None."""
 
 
@@ -175,7 +175,7 @@ class TypeSafeAPIResponseValidationError(TypeSafeAPIError):
         self.field_path = field_path
         """Dotted path of the first bad field, such as `answers.tone.confidence`; empty when the body as a whole is bad."""
         super().__init__(status, body, headers, message or f"The reply is not valid at {field_path or 'its top level'!r}.", endpoint)
-        self.args = (status, body, headers, field_path, endpoint, message)
+        self.args: tuple[Any, ...] = (status, body, headers, field_path, endpoint, message)
 
 
 class TypeSafeAPIConnectionError(TypeSafeError, ConnectionError):

@@ -46,7 +46,7 @@ class _Question(Model):
     type: Any
     instructions: Any
 
-    __hash__ = None  # type: ignore[assignment]  # questions can be changed
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # questions can be changed
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """The question as it is sent: fields that are None are left out."""

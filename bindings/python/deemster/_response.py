@@ -26,7 +26,7 @@ class Lazy(Generic[V]):
     def __init__(self, make: Callable[[Any], V]) -> None:
         self.make = make
         self.__doc__ = make.__doc__
-        self.name = make.__name__
+        self.name: str = make.__name__
 
     @overload
     def __get__(self, instance: None, owner: type) -> Lazy[V]: ...

@@ -6,7 +6,7 @@ import _thread
 import marshal
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from ._encode import encode
 from ._errors import TypeSafeError, TypeSafeQuestionError, TypeSafeStateError
@@ -32,7 +32,7 @@ class Finding(FrozenModel):
     path: str
     message: str
     advice: str
-    model_fields = {name: Field(string, {"type": "string"}) for name in ("severity", "rule", "path", "message", "advice")}
+    model_fields: ClassVar[dict[str, Field]] = {name: Field(string, {"type": "string"}) for name in ("severity", "rule", "path", "message", "advice")}
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message} {self.advice} [{self.rule}]" if self.path else f"{self.message} {self.advice} [{self.rule}]"

@@ -24,12 +24,12 @@ class MockServer:
         program = os.environ.get("DEEMSTER_MOCK") or shutil.which("deemster-mock")
         if program is None:
             raise RuntimeError("The mock server is not there: set DEEMSTER_MOCK to the program deemster-mock, or put it on PATH.")
-        self.process = subprocess.Popen(
+        self.process: subprocess.Popen[str] = subprocess.Popen(
             [program, "--port", "0", "--quiet", *options], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
         )
         assert self.process.stdout is not None
         words = self.process.stdout.readline().split()
-        self.url = next((word for word in words if word.startswith("http")), "")
+        self.url: str = next((word for word in words if word.startswith("http")), "")
         if not self.url:
             self.stop()
             raise RuntimeError(f"{program} printed no URL: run it by hand to see why.")

@@ -134,3 +134,11 @@ def test_pyright():
     report = json.loads(done.stdout[done.stdout.index("{") :])
     assert [row["message"] for row in report["generalDiagnostics"] if row["severity"] == "error"] == []
     assert report["summary"]["filesAnalyzed"] > 20
+
+
+def test_every_public_type_is_known(tmp_path):
+    environment = {**os.environ, "VIRTUAL_ENV": sys.prefix, "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "deemster", "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path, env=environment)
+    report = json.loads(done.stdout[done.stdout.index("{") :])["typeCompleteness"]
+    assert report["completenessScore"] == 1 and report["exportedSymbolCounts"]["withKnownType"] > 90
