@@ -138,7 +138,7 @@ static int32_t start_evaluation(dm_call *call, deem_client *client, const dm_ask
                                 .model = model,
                                 .fields = options != NULL ? options->fields.items : NULL,
                                 .field_count = options != NULL ? options->fields.count : 0};
-    if (dm_bytes_append_text(&response->method, "POST") != 0 ||
+    if (dm_bytes_append(&response->method, "POST", 4) != 0 ||
         dm_bytes_append(&response->url, client->evaluate_url.data, client->evaluate_url.len) != 0) {
         return DEEM_E_MEMORY;
     }
@@ -373,22 +373,32 @@ static void retry_or_finish(dm_call *call, int retryable, int64_t hint_ms, int64
     dm_log_retry(call, wait);
 }
 
-static int32_t read_good(dm_call *call) {
+static int32_t read_body(dm_call *call, dm_span content_type) {
     deem_response *response = call->response;
     const char *text = response->body.data;
     size_t len = response->body.len;
-    dm_span type = dm_response_header(response, DM_LITERAL("content-type"));
     switch (call->kind) {
     case DM_CALL_EVALUATE:
         return dm_reply_read_answers(&response->reply, call->index, response->set, text, len,
-                                     call->limits.check, type, &response->error);
+                                     call->limits.check, content_type, &response->error);
     case DM_CALL_MODELS:
-        return dm_reply_read_models(&response->reply, call->index, text, len, type,
+        return dm_reply_read_models(&response->reply, call->index, text, len, content_type,
                                     &response->error);
     case DM_CALL_RAW:
         break;
     }
     return DEEM_OK;
+}
+
+/* The content type is looked up for the one message that shows it, by reading again what is no
+ * JSON. */
+static int32_t read_good(dm_call *call) {
+    int32_t code = read_body(call, dm_span_of(NULL, 0));
+    dm_span type = {0};
+    if (code == DEEM_E_INVALID_REPLY && call->index->count == 0) {
+        type = dm_response_header(call->response, DM_LITERAL("content-type"));
+    }
+    return type.len != 0 ? read_body(call, type) : code;
 }
 
 static void explain_status(dm_call *call) {

@@ -35,6 +35,8 @@ const dm_lex_byte *bytes(const char *text) {
     return reinterpret_cast<const dm_lex_byte *>(text);
 }
 
+#define INLINE inline __attribute__((always_inline))
+
 class walker {
   public:
     walker(dm_json_index *index, const dm_json_limits *limits)
@@ -64,28 +66,40 @@ class walker {
         return a < b ? a : b;
     }
 
-    void find_backslash(const dm_lex_byte *from) {
+    INLINE void find_backslash(const dm_lex_byte *from) {
         const void *found = memchr(from, '\\', static_cast<size_t>(end_ - from));
         backslash_ = found != nullptr ? static_cast<const dm_lex_byte *>(found) : end_;
     }
 
-    bool widen() {
-        if (count_ >= limits_->max_nodes) {
-            return false;
+    // Static and by value: were `this` handed to a function that is not inlined, every member would
+    // live in memory, and each node would cost a dozen loads and stores more.
+    struct room {
+        dm_json_node *nodes; // nullptr: too many, or no memory
+        uint32_t count;
+        bool no_memory;
+    };
+
+    static __attribute__((noinline)) room widen(dm_json_index *index, const dm_json_limits *limits,
+                                                uint32_t count) {
+        if (count >= limits->max_nodes) {
+            return {nullptr, 0, false};
         }
-        if (count_ >= index_->cap && dm_json_index_grow(index_) != 0) {
-            no_memory_ = true;
-            return false;
+        if (count >= index->cap && dm_json_index_grow(index) != 0) {
+            return {nullptr, 0, true};
         }
-        nodes_ = index_->nodes;
-        room_ = min(index_->cap, limits_->max_nodes);
-        return true;
+        return {index->nodes, min(index->cap, limits->max_nodes), false};
     }
 
-    bool push(const dm_lex_byte *start, const dm_lex_byte *stop, dm_json_kind kind, uint8_t flags,
-              uint16_t count) {
-        if (__builtin_expect(count_ >= room_, 0) && !widen()) {
-            return false;
+    INLINE bool push(const dm_lex_byte *start, const dm_lex_byte *stop, dm_json_kind kind,
+                     uint8_t flags, uint16_t count) {
+        if (__builtin_expect(count_ >= room_, 0)) {
+            room wider = widen(index_, limits_, count_);
+            no_memory_ = wider.no_memory;
+            if (wider.nodes == nullptr) {
+                return false;
+            }
+            nodes_ = wider.nodes;
+            room_ = wider.count;
         }
         nodes_[count_] = dm_json_node{static_cast<uint32_t>(start - begin_),
                                       static_cast<uint32_t>(stop - begin_),
@@ -98,8 +112,7 @@ class walker {
     }
 
     // A string from behind its opening quote to its closing one; its escapes are checked here.
-    inline __attribute__((always_inline)) bool text(const dm_lex_byte *start,
-                                                    const dm_lex_byte *quote, uint8_t flags) {
+    INLINE bool text(const dm_lex_byte *start, const dm_lex_byte *quote, uint8_t flags) {
         while (__builtin_expect(backslash_ < quote, 0)) {
             const dm_lex_byte *next = nullptr;
             dm_lex_fault unused;
@@ -115,7 +128,7 @@ class walker {
     }
 
     // A string from its opening quote; only space stands between its end and the next token.
-    bool string(uint32_t at, uint32_t next, uint8_t flags) {
+    INLINE bool string(uint32_t at, uint32_t next, uint8_t flags) {
         const dm_lex_byte *quote = begin_ + next;
         do {
             quote--;
@@ -125,19 +138,19 @@ class walker {
 
     // A number or literal that lex.h has seen to end at a delimiter: any byte but space between it
     // and the next token would be a token of its own, which the walk refuses.
-    bool scalar(const dm_lex_byte *start, const dm_lex_byte *stop, dm_json_kind kind, uint8_t flags,
-                uint16_t decimals) {
+    INLINE bool scalar(const dm_lex_byte *start, const dm_lex_byte *stop, dm_json_kind kind,
+                       uint8_t flags, uint16_t decimals) {
         return stop != nullptr && (stop == end_ || *stop != '"') &&
                push(start, stop, kind, flags, decimals);
     }
 
-    bool literal(uint32_t at, dm_json_kind kind, const char *word, size_t len) {
+    INLINE bool literal(uint32_t at, dm_json_kind kind, const char *word, size_t len) {
         dm_lex_fault unused;
         const dm_lex_byte *start = begin_ + at;
         return scalar(start, dm_lex_literal(start, end_, word, len, &unused), kind, 0, 0);
     }
 
-    bool number(uint32_t at) {
+    INLINE bool number(uint32_t at) {
         uint8_t flags = 0;
         uint16_t decimals = 0;
         dm_lex_fault unused;
@@ -147,7 +160,7 @@ class walker {
     }
 
     // While a container is open, its node's next holds the one around it.
-    bool open(uint32_t at, dm_json_kind kind) {
+    INLINE bool open(uint32_t at, dm_json_kind kind) {
         const dm_lex_byte *bracket = begin_ + at;
         if (depth_ >= limits_->max_depth || !push(bracket, bracket, kind, 0, 0)) {
             return false;
@@ -158,7 +171,7 @@ class walker {
         return true;
     }
 
-    void close(uint32_t at) {
+    INLINE void close(uint32_t at) {
         dm_json_node &node = nodes_[open_];
         open_ = node.next;
         node.end = at + 1;
@@ -166,13 +179,13 @@ class walker {
         depth_--;
     }
 
-    void count_child() {
+    INLINE void count_child() {
         uint16_t &count = nodes_[open_].count;
         count = static_cast<uint16_t>(count + (count != UINT16_MAX));
     }
 
     // Every token of the document; at[n] is the document's length.
-    bool walk(const uint32_t *at, uint32_t n) {
+    INLINE bool walk(const uint32_t *at, uint32_t n) {
         uint32_t i = 0;
         for (;;) {
             // A value.

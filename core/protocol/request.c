@@ -45,11 +45,15 @@ static int is_known(dm_span name) {
            dm_span_equal(name, DM_LITERAL("questions"));
 }
 
+static int append(dm_bytes *body, dm_span text) {
+    return dm_bytes_append(body, text.data, text.len);
+}
+
 static int write_all(const dm_evaluation *evaluation, dm_bytes *body) {
     dm_span state = own(evaluation, DM_LITERAL("state"));
     dm_span model = own(evaluation, DM_LITERAL("model"));
     dm_span questions = own(evaluation, DM_LITERAL("questions"));
-    int failed = dm_bytes_append_text(body, "{\"state\":") != 0;
+    int failed = append(body, DM_LITERAL("{\"state\":")) != 0;
     if (state.data != NULL) {
         failed = failed || dm_bytes_append(body, state.data, state.len) != 0;
     } else if (evaluation->state_is_json) {
@@ -58,7 +62,7 @@ static int write_all(const dm_evaluation *evaluation, dm_bytes *body) {
     } else {
         failed = failed || dm_json_write_string(body, evaluation->state) != 0;
     }
-    failed = failed || dm_bytes_append_text(body, ",\"model\":") != 0;
+    failed = failed || append(body, DM_LITERAL(",\"model\":")) != 0;
     if (model.data != NULL) {
         failed = failed || dm_bytes_append(body, model.data, model.len) != 0;
     } else {
@@ -67,7 +71,7 @@ static int write_all(const dm_evaluation *evaluation, dm_bytes *body) {
     if (questions.data == NULL) {
         questions = evaluation->set->json;
     }
-    failed = failed || dm_bytes_append_text(body, ",\"questions\":") != 0 ||
+    failed = failed || append(body, DM_LITERAL(",\"questions\":")) != 0 ||
              dm_bytes_append(body, questions.data, questions.len) != 0;
     for (uint32_t i = 0; !failed && i < evaluation->field_count; i++) {
         dm_http1_field field = evaluation->fields[i];
