@@ -15,7 +15,7 @@ PACKAGES = [
     "ninja-build", "ccache", "pkg-config", "libcurl4-openssl-dev", "libmd-dev", "zlib1g-dev",
     "libmicrohttpd-dev", "libgnutls28-dev", "libyajl-dev", "libuv1-dev", "python3-dev", "python3-venv",
     # tests
-    "libcriterion-dev", "valgrind", "luajit", "nginx-light", "openssl", "tinyproxy", "jq",
+    "libcriterion-dev", "valgrind", "strace", "luajit", "nginx-light", "openssl", "tinyproxy", "jq",
     # checks
     "abigail-tools", "clang-14", "clang-format-14", "clang-tidy-14", "llvm-14", "libclang-rt-14-dev",
     "libfuzzer-14-dev", "cppcheck", "doxygen", "gcovr", "binutils",
