@@ -274,6 +274,17 @@ export interface Timings {
   readonly waits: number;
 }
 
+/** A question without a good answer. */
+export interface Problem {
+  /** Its index in the question set. */
+  readonly question: number;
+  /** Such as DEEM_REASON_RANGE. */
+  readonly reason: string;
+  /** Where in the reply. */
+  readonly path: string;
+  readonly message: string;
+}
+
 export interface WithResponse<T> {
   data: T;
   response: Response;
@@ -286,6 +297,8 @@ export interface WithResponse<T> {
   received?: number;
   /** Whether the last attempt used a kept connection. */
   reused?: boolean;
+  /** What a lenient call let pass. */
+  problems?: Problem[];
 }
 
 /** The promise of a result that also gives the HTTP response. The request is sent at once, not when it is awaited. */
@@ -381,7 +394,7 @@ export declare class APIResponseValidationError extends APIError {
   /** Such as DEEM_REASON_RANGE. */
   readonly reason: string | undefined;
   /** Every question without a good answer. */
-  readonly problems: { readonly question: number; readonly reason: string; readonly path: string; readonly message: string }[];
+  readonly problems: Problem[];
   readonly response: Response | undefined;
 }
 

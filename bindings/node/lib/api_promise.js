@@ -68,8 +68,8 @@ class APIPromise extends Promise {
     if (reply === undefined) {
       return { data, response, requestId: response.headers.get("x-typesafe-request-id") ?? undefined };
     }
-    const { requestId, attempts, timings, sent, received, reused } = reply.details;
-    return { data, response, requestId, attempts, timings, sent, received, reused };
+    const { requestId, attempts, timings, sent, received, reused, problems = [] } = reply.details;
+    return { data, response, requestId, attempts, timings, sent, received, reused, problems };
   }
 
   /** A promise of what `change` makes of the result, with the same HTTP response. */

@@ -47,6 +47,16 @@ function read(native, response) {
   }
 }
 
+/** The questions that have no good answer, each with its path and reason. */
+function problems(native, response) {
+  const found = [];
+  for (let index = 0; ; index++) {
+    const [status, reason, path, message] = native.deem_response_problem(response, index);
+    if (status !== 0) return found;
+    if (reason !== 0) found.push({ question: index, reason: native.deem_reason_name(reason), path, message });
+  }
+}
+
 /** The headers as the web has them; one that it refuses is left out. */
 function toHeaders(pairs) {
   const headers = new Headers();
@@ -71,4 +81,4 @@ function toResponse(details, body) {
   return response;
 }
 
-module.exports = { read, toHeaders, toResponse, unpack };
+module.exports = { problems, read, toHeaders, toResponse, unpack };

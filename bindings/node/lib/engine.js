@@ -2,6 +2,7 @@
 // One per JS environment: calls go to the addon, finished ones come back in bulk and settle their promises.
 const { Reply } = require("./api_promise.js");
 const { TypeSafeError, APIUserAbortError } = require("./errors.js");
+const { problems, read } = require("./details.js");
 const { native } = require("./native.js");
 const signals = require("./signals.js");
 const STATUS = require("./status.js");
@@ -111,9 +112,10 @@ class Engine {
       const code = list[i + 1];
       const call = this.pending.get(list[i]);
       this.pending.delete(list[i]);
-      if (code <= 0) {
-        if (call === undefined || call.settled) continue;
-        this.succeed(call, list[i + 2], list[i + 3], code < 0);
+      if (code === 0 || code === -1) {
+        if (call !== undefined && !call.settled) this.succeed(call, list[i + 2], list[i + 3], code < 0);
+      } else if (code === -2) {
+        this.take(call, list[i + 2], list[i + 3]);
       } else {
         this.fail(call, list[i + 2], list[i + 3]);
       }
@@ -125,8 +127,8 @@ class Engine {
     let value;
     try {
       value = JSON.parse(body);
-      if (large) exactCounts(value.usage, reply.details);
       if (call.change !== undefined) value = call.change(value);
+      else if (value.usage && (large || typeof value.usage.input_tokens !== "number")) settleUsage(value, reply.details);
     } catch (error) {
       call.fail(error instanceof TypeSafeError ? error
         : new TypeSafeError(`the reply cannot be read as JSON: ${error.message}`, { cause: error }));
@@ -134,6 +136,18 @@ class Engine {
     }
     if (call.core.talks) call.core.tell(call, reply.details, body);
     call.succeed(value, reply);
+  }
+
+  /** A lenient call's reply that failed a check: as it came, with the problems in its details. */
+  take(call, body, response) {
+    try {
+      if (call === undefined || call.settled) return;
+      const details = read(this.addon, response);
+      details.problems = problems(this.addon, response);
+      this.succeed(call, body, details, false);
+    } finally {
+      this.addon.deem_response_free(response);
+    }
   }
 
   fail(call, body, response) {
@@ -150,10 +164,16 @@ class Engine {
 
 const soon = Promise.resolve();
 
-/** Token counts that a double cannot hold become bigints. */
-function exactCounts(usage, details) {
-  for (const [names, value] of [[["input_tokens", "prompt_tokens"], details.inputTokens], [["output_tokens", "completion_tokens"], details.outputTokens]]) {
-    for (const name of names) if (typeof value === "bigint" && Object.hasOwn(usage, name)) usage[name] = value;
+/**
+ * Usage as the official SDK spells it: counts that a double cannot hold become bigints, and a server's other spelling
+ * (prompt_tokens, completion_tokens) is given under both names.
+ */
+function settleUsage(value, details) {
+  const counts = [["input_tokens", "prompt_tokens", details.inputTokens], ["output_tokens", "completion_tokens", details.outputTokens]];
+  for (const [name, other, count] of counts) {
+    if (count < 0) continue; // absent
+    if (typeof count === "bigint" || !Object.hasOwn(value.usage, name)) value.usage[name] = count;
+    if (typeof count === "bigint" && Object.hasOwn(value.usage, other)) value.usage[other] = count;
   }
 }
 
@@ -168,4 +188,4 @@ function submitError(addon, status) {
 
 const getEngine = () => (engine ??= new Engine());
 
-module.exports = { Call, getEngine, submitError };
+module.exports = { Call, getEngine, settleUsage, submitError };

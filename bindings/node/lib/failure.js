@@ -1,6 +1,6 @@
 "use strict";
 // From a response that is no success to the error that tells it.
-const { read, toHeaders, toResponse } = require("./details.js");
+const { problems, read, toHeaders, toResponse } = require("./details.js");
 const errors = require("./errors.js");
 const STATUS = require("./status.js");
 
@@ -11,16 +11,6 @@ function bodyValue(text) {
     return JSON.parse(text);
   } catch {
     return text;
-  }
-}
-
-/** The questions that have no good answer, each with its path and reason. */
-function problems(native, response) {
-  const found = [];
-  for (let index = 0; ; index++) {
-    const [status, reason, path, message] = native.deem_response_problem(response, index);
-    if (status !== STATUS.OK) return found;
-    if (reason !== 0) found.push({ question: index, reason: native.deem_reason_name(reason), path, message });
   }
 }
 

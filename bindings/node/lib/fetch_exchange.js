@@ -2,8 +2,8 @@
 // Calls whose transport is the caller's own fetch: the core hands out each attempt and takes back what came of it
 // (deemster_experimental.h), so that attempts, waits, deadline and checks are the same as on its own connections.
 const { Reply } = require("./api_promise.js");
-const { read } = require("./details.js");
-const { submitError } = require("./engine.js");
+const { problems, read } = require("./details.js");
+const { settleUsage, submitError } = require("./engine.js");
 const { TypeSafeError } = require("./errors.js");
 const { failure } = require("./failure.js");
 const { native } = require("./native.js");
@@ -75,13 +75,11 @@ async function drive(addon, exchange, call, fetch) {
       addon.deem_exchange_fail(exchange, outcome.code, 1, String(outcome.error?.message ?? outcome.error));
       continue;
     }
-    const headers = outcome.response.headers;
-    for (const [name, value] of headers?.entries?.() ?? []) {
-      // The body is decoded already, whatever these say.
-      if (name !== "content-encoding" && name !== "content-length" && name !== "transfer-encoding") {
-        addon.deem_exchange_reply_header(exchange, name, value);
-      }
-    }
+    const headers = [...(outcome.response.headers?.entries?.() ?? [])];
+    // A coded body is decoded already, whatever these say.
+    const coded = headers.some(([name]) => name === "content-encoding");
+    const decoded = (name) => coded && (name === "content-encoding" || name === "content-length");
+    for (const [name, value] of headers) if (!decoded(name)) addon.deem_exchange_reply_header(exchange, name, value);
     if (addon.deem_exchange_reply(exchange, outcome.response.status, outcome.body) !== STATUS.OK) {
       throw new TypeSafeError(`fetch gave a response with the status ${outcome.response.status}.`);
     }
@@ -100,8 +98,10 @@ function settle(addon, exchange, call) {
       return;
     }
     const reply = new Reply(body, read(addon, response));
+    reply.details.problems = problems(addon, response);
     const value = JSON.parse(body.startsWith("\uFEFF") ? body.slice(1) : body);
     if (call.core.talks) call.core.tell(call, reply.details, body);
+    if (call.change === undefined && value.usage) settleUsage(value, reply.details);
     call.succeed(call.change === undefined ? value : call.change(value), reply);
   } finally {
     addon.deem_response_free(response);

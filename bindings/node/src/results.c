@@ -19,6 +19,10 @@ enum {
     NUMBER_COUNT = NUMBER_TIMINGS + DEEM_TIMING_WAITS + 1
 };
 
+/* What JS is told in place of DEEM_OK. */
+#define LARGE_COUNT (-1)
+#define DOUBTFUL    (-2)
+
 #define EXACT_IN_JS INT64_C(9007199254740991)
 #define PACKED_ROOM 4096
 /* A flood of finished calls is handed over in parts, so that JS stays responsive. */
@@ -125,6 +129,19 @@ static napi_value body_text(napi_env env, const deem_response *response) {
     return result;
 }
 
+/* Whether a question of a call that succeeded has no good answer: only in a lenient call. */
+static bool has_problem(const deem_response *response) {
+    int32_t reason = DEEM_ANSWER_OK;
+    for (size_t question = 0; deem_response_problem(response, question, &reason, NULL, NULL, NULL,
+                                                    NULL) == DEEM_OK;
+         question++) {
+        if (reason != DEEM_ANSWER_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Gives a response back for reuse. */
 static void recycle(dmn_environment *environment, deem_response *response) {
     pthread_mutex_lock(&environment->lock);
@@ -163,13 +180,14 @@ napi_value dmn_take_finished(dmn_environment *environment) {
         bool large = false;
         napi_create_double(env, (double)taken[i].id, &item[0]);
         item[2] = body_text(env, response);
-        if (code == DEEM_OK) {
+        bool doubtful = code == DEEM_OK && has_problem(response);
+        if (code == DEEM_OK && !doubtful) {
             item[3] = pack_details(env, response, &large);
             recycle(environment, response);
         } else {
             item[3] = dmn_wrap_response(env, response);
         }
-        napi_create_int32(env, large ? -1 : code, &item[1]);
+        napi_create_int32(env, doubtful ? DOUBTFUL : large ? LARGE_COUNT : code, &item[1]);
         for (uint32_t part = 0; part < 4; part++) {
             napi_set_element(env, list, (uint32_t)i * 4 + part, item[part]);
         }
