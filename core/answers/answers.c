@@ -28,6 +28,9 @@ static void blank_probabilities(dm_answers *answers, uint32_t question) {
 }
 
 int dm_answers_begin(dm_answers *answers, const deem_question_set *set) {
+    if (answers->blank && answers->set == set) {
+        return 0;
+    }
     if (answers->question_cap < set->question_count) {
         dm_free(answers->records);
         dm_free(answers->notes);
@@ -64,6 +67,7 @@ int dm_answers_begin(dm_answers *answers, const deem_question_set *set) {
         answers->probabilities[i] = NAN;
         answers->legend[i] = (dm_place){0};
     }
+    answers->blank = 1;
     return 0;
 }
 

@@ -31,6 +31,7 @@ typedef struct dm_answers {
     dm_place *legend; /* one per label; used for levels */
     uint32_t question_cap;
     uint32_t label_cap;
+    int blank; /* nothing was written since begin */
 } dm_answers;
 
 /* Which part of an answer a check is about. */

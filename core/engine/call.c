@@ -264,7 +264,9 @@ void dm_call_attempt(dm_call *call, int64_t now) {
     if (call->attempt_until > call->deadline_at) {
         call->attempt_until = call->deadline_at;
     }
-    dm_response_forget_reply(call->response);
+    if (call->response->attempts > 1) {
+        dm_response_forget_reply(call->response);
+    }
     call->response->has_answers = call->kind == DM_CALL_EVALUATE;
 }
 

@@ -37,6 +37,7 @@ void dm_response_begin(deem_response *response, deem_question_set *set) {
     }
     dm_error_clear(&response->error);
     dm_response_forget_reply(response);
+    response->reply.answers.blank = 0; /* a freed set's address may come again */
     response->retry_after_ms = -1;
     response->attempts = 0;
     response->reused = 0;

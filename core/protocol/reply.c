@@ -390,6 +390,7 @@ int32_t dm_reply_read_answers(dm_reply *reply, dm_json_index *index, const deem_
     if (read_envelope(reply, index, &found) != 0) {
         return DEEM_E_MEMORY;
     }
+    reply->answers.blank = 0;
     if (found.answers == DM_JSON_NONE) {
         return no_answers(index, &found, error);
     }
