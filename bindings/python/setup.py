@@ -48,7 +48,7 @@ class BuildNative(build_ext):
         folder.mkdir(parents=True, exist_ok=True)
         simdjson = ROOT / "build-deps" / "simdjson"
         options = [
-            "-DCMAKE_BUILD_TYPE=Release", "-DDEEMSTER_TESTS=OFF", "-DDEEMSTER_BENCH=OFF",
+            "-DCMAKE_BUILD_TYPE=Release", "-DDEEMSTER_TESTS=OFF", "-DDEEMSTER_BENCH=OFF", "-DDEEMSTER_PROGRAMS=OFF",
             f"-DDEEMSTER_JSON={'simdjson' if (simdjson / 'simdjson.cpp').is_file() else 'scan'}",
             f"-DDEEMSTER_SIMDJSON_DIR={simdjson}",
         ]

@@ -8,7 +8,7 @@ root=$(cd "$here/../.." && pwd)
 work=${DEEMSTER_WHEEL_BUILD:-$root/build-wheel}
 glibc=2.28
 mkdir -p "$work/tools" "$work/sources" "$work/apt/lists/partial" "$work/dist"
-export PATH=$work/tools:$PATH
+export PATH=$work/tools:$work/venv/bin:$PATH
 
 tools() {
     [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
@@ -16,7 +16,20 @@ tools() {
     for name in cc c++ ar ranlib; do
         local target=
         case $name in cc | c++) target="-target $(uname -m)-linux-gnu.$glibc" ;; esac
-        printf '#!/bin/sh\nexec "%s" -m ziglang %s %s "$@"\n' "$work/venv/bin/python" "$name" "$target" >"$work/tools/zig-$name"
+        # zig's linker does not know --exclude-libs (the version script and hidden visibility do the same), nor
+        # -Bsymbolic-functions (the library exports nothing but functions).
+        cat >"$work/tools/zig-$name" <<END
+#!/usr/bin/env bash
+arguments=()
+for argument in "\$@"; do
+    case \$argument in
+    -Wl,--exclude-libs,*) ;;
+    -Wl,-Bsymbolic-functions) arguments+=(-Wl,-Bsymbolic) ;;
+    *) arguments+=("\$argument") ;;
+    esac
+done
+exec "$work/venv/bin/python" -m ziglang $name $target "\${arguments[@]}"
+END
         chmod +x "$work/tools/zig-$name"
     done
     export CC=zig-cc CXX=zig-c++ AR=zig-ar RANLIB=zig-ranlib
@@ -57,11 +70,12 @@ curl() {
     local folder
     folder=$(sources curl)
     cd "$folder"
-    LIBS=-lpthread LDFLAGS="-Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,relro -Wl,-z,now" ./configure --enable-shared \
+    LIBS=-lpthread CPPFLAGS="-I$work/stage/usr/include" \
+        LDFLAGS="-L$work/stage/usr/lib -Wl,-Bsymbolic -Wl,-z,relro -Wl,-z,now" ./configure --enable-shared \
         --disable-static --prefix=/usr --with-openssl="$work/stage/usr" --without-ca-bundle --without-ca-path \
         --enable-threaded-resolver --disable-ldap --disable-ftp --disable-file --disable-dict --disable-telnet --disable-tftp \
         --disable-pop3 --disable-imap --disable-smb --disable-smtp --disable-gopher --disable-mqtt --disable-rtsp \
-        --disable-manual --disable-cookies --disable-alt-svc --disable-hsts --disable-netrc --disable-unix-sockets \
+        --disable-manual --disable-ntlm --disable-cookies --disable-alt-svc --disable-hsts --disable-netrc --disable-unix-sockets \
         --without-zlib --without-brotli --without-zstd --without-libpsl --without-libidn2 --without-nghttp2 --without-librtmp \
         --without-libssh2 --without-libgsasl >"$work/curl.log" 2>&1
     make -j2 -C lib >>"$work/curl.log" 2>&1
@@ -71,7 +85,11 @@ curl() {
 }
 
 wheel() {
+    mkdir -p "$work/headers" # apart from the system's other headers, which are not those of the older glibc
+    cp -r /usr/include/sha2.h /usr/include/zlib.h "$work/sources/curl/include/curl" "$work/headers"
+    cp /usr/include/zconf.h "$work/headers" 2>/dev/null || cp "/usr/include/$(gcc -print-multiarch)/zconf.h" "$work/headers"
     export DEEMSTER_CMAKE_ARGS="-DCMAKE_C_COMPILER=zig-cc -DCMAKE_CXX_COMPILER=zig-c++ -DCMAKE_AR=$work/tools/zig-ar
+        -DLIBMD_INCLUDE=$work/headers -DLIBMD_STATIC=$(gcc -print-file-name=libmd.a)
         -DCMAKE_RANLIB=$work/tools/zig-ranlib -DCMAKE_C_COMPILER_LAUNCHER= -DCMAKE_CXX_COMPILER_LAUNCHER="
     export DEEMSTER_CARRIED=$work/libdeemster-curl.so.4 DEEMSTER_SCRATCH=$work/python LDSHARED="zig-cc -shared"
     rm -rf "$work/raw" "$work/python"
@@ -92,8 +110,27 @@ gate() { # no shipped file may need a symbol above the floor
     [ $bad = 0 ] || { echo "A shipped file needs a symbol above GLIBC_$glibc." >&2; exit 1; }
 }
 
+try_out() { # the wheel alone, in a fresh venv of every Python of this machine
+    local mock=${DEEMSTER_MOCK:-${DEEMSTER_BUILD:-$root/build}/bin/deemster-mock} python
+    [ -x "$mock" ] || { echo "There is no $mock to try the wheel with: run ./dev build first." >&2; exit 1; }
+    for python in /usr/bin/python3 python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[0-9]*/bin/python; do
+        command -v "$python" >/dev/null || continue
+        rm -rf "$work/try"
+        "$python" -m venv "$work/try"
+        "$work/try/bin/pip" install --quiet --disable-pip-version-check "$work"/dist/*.whl
+        (cd "$work" && "$work/try/bin/python" -W error "$here/tests/wheel_check.py" "$mock")
+    done
+}
+
 tools
 case ${1:-all} in
-    all) (openssl) && (curl) && wheel && gate && ls -l "$work/dist" ;;
+    all)
+        (openssl)
+        (curl)
+        wheel
+        gate
+        try_out
+        ls -l "$work/dist"
+        ;;
     *) "$@" ;;
 esac
