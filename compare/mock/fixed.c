@@ -68,8 +68,8 @@ struct delayed {
 struct fixed {
     const struct mock_options *options;
     int epoll, listener, timer, signals;
-    struct mock_buffer reply; /* head and body */
-    unsigned long count;
+    struct mock_buffer reply;                /* head and body */
+    unsigned long count, connections, bytes; /* answered, accepted, received since the start */
     struct delayed *queue;
     size_t queue_first, queue_length, queue_capacity;
 };
@@ -204,7 +204,7 @@ static const char *header(const char *head, size_t length, const char *name, siz
 /* Answers a request without its body. */
 static bool answer(struct fixed *fixed, struct connection *connection, const char *head,
                    size_t length) {
-    char count[32];
+    char count[96];
     const char *prefix = fixed->options->prefix;
     const char *space = memchr(head, ' ', length);
     const char *path = space ? space + 1 : head;
@@ -213,6 +213,10 @@ static bool answer(struct fixed *fixed, struct connection *connection, const cha
         path += prefix_length;
     if (!strncmp(head, "GET ", 4) && !strncmp(path, "/count ", 7)) {
         snprintf(count, sizeof count, "%lu", fixed->count);
+        return put_text(fixed, connection, "200 OK", count);
+    }
+    if (!strncmp(head, "GET ", 4) && !strncmp(path, "/count/traffic ", 15)) {
+        snprintf(count, sizeof count, "%lu %lu", fixed->connections, fixed->bytes);
         return put_text(fixed, connection, "200 OK", count);
     }
     if (!strncmp(head, "POST ", 5) && !strncmp(path, "/count/reset ", 13)) {
@@ -281,6 +285,7 @@ static void on_event(struct fixed *fixed, struct connection *connection, uint32_
         ssize_t got = recv(connection->descriptor, connection->in + connection->have,
                            ROOM - 1 - connection->have, 0);
         if (got > 0) {
+            fixed->bytes += (unsigned long)got;
             connection->have += (size_t)got;
             connection->in[connection->have] = 0;
             alive = take_requests(fixed, connection);
@@ -298,6 +303,7 @@ static void accept_all(struct fixed *fixed) {
         struct connection *connection = mock_resize(NULL, sizeof *connection);
         memset(connection, 0, offsetof(struct connection, in));
         connection->descriptor = descriptor;
+        fixed->connections++;
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
         epoll_ctl(fixed->epoll, EPOLL_CTL_ADD, descriptor, &event);

@@ -60,6 +60,12 @@ def bench(arguments):
             subprocess.run([program], check=True, env=environment())
 
 
+def compare(arguments):
+    """compare Deemster with the official SDKs and others (./dev compare --help; a full run takes half an hour)"""
+    setup_step.setup()
+    return subprocess.run([ROOT / ".venv-compare/bin/python", ROOT / "compare/harness/run.py", *arguments], env=environment()).returncode
+
+
 def fuzz(arguments):
     """fuzz each target for ten million runs (./dev fuzz NAME RUNS: one target, so many runs)"""
     setup_step.setup()
@@ -117,7 +123,7 @@ def built(name):
     return program
 
 
-COMMANDS = [setup, build, demo, test, lint, bench, fuzz, deemster, python, wheel, node]
+COMMANDS = [setup, build, demo, test, lint, bench, compare, fuzz, deemster, python, wheel, node]
 
 
 def help_text():

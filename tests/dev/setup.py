@@ -29,7 +29,8 @@ SIMDJSON_SHA256 = "44cf276e48912a3b9c7ca362c14da8420a7ac15a9f1a16ec95becff86db39
 SIMDJSON_DIR = ROOT / "build-deps" / "simdjson"
 # A private Python for each list of packages: ours, and the other people's programs that we test against.
 PYTHONS = {VENV: ROOT / "tests" / "requirements.txt",
-           ROOT / ".venv-thirdparty": ROOT / "tests" / "thirdparty" / "requirements.txt"}
+           ROOT / ".venv-thirdparty": ROOT / "tests" / "thirdparty" / "requirements.txt",
+           ROOT / ".venv-compare": ROOT / "compare" / "harness" / "requirements.txt"}
 
 
 def setup():

@@ -1,0 +1,3 @@
+module compare/protocol
+
+go 1.22
