@@ -24,6 +24,7 @@ with tempfile.TemporaryDirectory() as folder:
     finally:
         server.terminate()
         server.wait()
+        server.stdout.close()
 assert 0 <= share <= 1
 assert "libdeemster-curl.so.4" in maps and "/libcurl" not in maps and "libssl" not in maps, "the system's libraries were used"
 print(f"{sys.version.split()[0]}: https by the carried libcurl, {url.partition(':')[0]} answer {share}")
