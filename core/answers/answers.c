@@ -106,7 +106,8 @@ static dm_verdict doubt(deem_answer *record, int32_t reason, dm_answer_part part
 
 dm_verdict dm_answers_judge(dm_answers *answers, uint32_t question, const dm_claim *claim) {
     const dm_plan_question *asked = &answers->set->questions[question];
-    const double *p = asked->label_count == 0 ? NULL : answers->probabilities + asked->first_label;
+    const double *const all = answers->probabilities; /* NULL when the set has no label */
+    const uint32_t first = asked->first_label;
     const uint32_t count = asked->label_count;
     deem_answer *record = &answers->records[question];
 
@@ -123,17 +124,17 @@ dm_verdict dm_answers_judge(dm_answers *answers, uint32_t question, const dm_cla
     uint32_t top = 0;
     if (claim->has_probabilities) {
         for (uint32_t i = 0; i < count; i++) {
-            if (isnan(p[i])) {
+            if (isnan(all[first + i])) {
                 return refuse(answers, question, DEEM_REASON_PROBABILITY_MISSING,
                               DM_PART_PROBABILITY, i, NAN, 0);
             }
-            if (!within(p[i], 1)) {
-                return refuse(answers, question, DEEM_REASON_RANGE, DM_PART_PROBABILITY, i, p[i],
-                              1);
+            if (!within(all[first + i], 1)) {
+                return refuse(answers, question, DEEM_REASON_RANGE, DM_PART_PROBABILITY, i,
+                              all[first + i], 1);
             }
-            sum += p[i];
-            mean += i * p[i];
-            if (p[i] > p[top]) {
+            sum += all[first + i];
+            mean += i * all[first + i];
+            if (all[first + i] > all[first + top]) {
                 top = i;
             }
         }
@@ -164,7 +165,7 @@ dm_verdict dm_answers_judge(dm_answers *answers, uint32_t question, const dm_cla
     record->probability_count = count;
     record->top = (int32_t)top;
     if (asked->kind == DEEM_CHOICE) {
-        record->value = p[claim->chosen];
+        record->value = all[first + (uint32_t)claim->chosen];
     } else {
         record->chosen = (int32_t)top;
     }
@@ -174,8 +175,10 @@ dm_verdict dm_answers_judge(dm_answers *answers, uint32_t question, const dm_cla
     if (fabs(sum - 1) > tolerance + EDGE) {
         return doubt(record, DEEM_REASON_SUM, DM_PART_PROBABILITIES, sum, tolerance);
     }
-    if (asked->kind == DEEM_CHOICE && p[claim->chosen] < p[top] - 2 * r - EDGE) {
-        return doubt(record, DEEM_REASON_NOT_TOP, DM_PART_VALUE, p[claim->chosen], p[top]);
+    if (asked->kind == DEEM_CHOICE &&
+        all[first + (uint32_t)claim->chosen] < all[first + top] - 2 * r - EDGE) {
+        return doubt(record, DEEM_REASON_NOT_TOP, DM_PART_VALUE,
+                     all[first + (uint32_t)claim->chosen], all[first + top]);
     }
     if (asked->kind == DEEM_SCORE) {
         double pairs = (double)count * (count - 1) / 2;

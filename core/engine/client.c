@@ -346,12 +346,12 @@ int32_t dm_client_new(deem_config *config, deem_client **out) {
 uint32_t dm_client_headers(const deem_client *client, const deem_options *options, int with_body,
                            dm_http1_field *out) {
     uint32_t count = 0;
-    uint32_t own = options != NULL ? options->headers.count : 0;
+    const dm_pairs none = {0};
+    const dm_pairs *mine = options != NULL ? &options->headers : &none;
     for (uint32_t i = 0; i < client->headers.count; i++) {
         int replaced = 0;
-        for (uint32_t k = 0; k < own && !replaced; k++) {
-            replaced =
-                dm_text_equal_nocase(client->headers.items[i].name, options->headers.items[k].name);
+        for (uint32_t k = 0; k < mine->count && !replaced; k++) {
+            replaced = dm_text_equal_nocase(client->headers.items[i].name, mine->items[k].name);
         }
         if (!replaced) {
             if (out != NULL) {
@@ -360,9 +360,9 @@ uint32_t dm_client_headers(const deem_client *client, const deem_options *option
             count++;
         }
     }
-    for (uint32_t i = 0; i < own; i++) {
+    for (uint32_t i = 0; i < mine->count; i++) {
         if (out != NULL) {
-            out[count] = options->headers.items[i];
+            out[count] = mine->items[i];
         }
         count++;
     }

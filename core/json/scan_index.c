@@ -281,7 +281,7 @@ static dm_json_reason report(const scan *s, dm_json_fault *fault) {
 
 dm_json_reason dm_json_scan(dm_json_index *index, const dm_json_limits *limits,
                             dm_json_fault *fault) {
-    scan s;
+    scan s = {0};
     s.begin = (const dm_lex_byte *)index->text;
     s.end = s.begin + index->len;
     s.index = index;
@@ -302,14 +302,14 @@ dm_json_reason dm_json_scan(dm_json_index *index, const dm_json_limits *limits,
 
 dm_json_reason dm_json_check_value(const char *text, size_t len, uint32_t max_depth,
                                    dm_json_fault *fault) {
-    dm_json_fault unused;
+    dm_json_fault unused = {DM_JSON_OK, 0};
     fault = fault != NULL ? fault : &unused;
     fault->offset = 0;
     fault->reason = dm_lex_preamble((const dm_lex_byte *)text, len);
     if (fault->reason != DM_JSON_OK) {
         return fault->reason;
     }
-    scan s;
+    scan s = {0};
     s.begin = (const dm_lex_byte *)text;
     s.end = s.begin + len;
     s.index = NULL;
@@ -320,7 +320,7 @@ dm_json_reason dm_json_check_value(const char *text, size_t len, uint32_t max_de
 
 dm_json_reason dm_json_state_check(const char *text, size_t len, uint32_t max_depth,
                                    dm_json_fault *fault) {
-    dm_json_fault unused;
+    dm_json_fault unused = {DM_JSON_OK, 0};
     fault = fault != NULL ? fault : &unused;
     if (dm_json_check_value(text, len, max_depth, fault) != DM_JSON_OK) {
         return fault->reason;

@@ -455,9 +455,8 @@ static int add_model(dm_reply *reply, const dm_json_index *index, uint32_t entry
     for (uint32_t key = dm_json_first(entry); key < dm_json_end(index, entry);
          key = dm_json_next_member(index, key)) {
         dm_span *out = NULL;
-        if (dm_reply_is(index, key, DM_LITERAL("name"))) {
-            out = &model.name;
-        } else if (dm_reply_is(index, key, DM_LITERAL("id")) && model.name.data == NULL) {
+        int names = dm_reply_is(index, key, DM_LITERAL("name"));
+        if (names || (dm_reply_is(index, key, DM_LITERAL("id")) && model.name.data == NULL)) {
             out = &model.name;
         } else if (dm_reply_is(index, key, DM_LITERAL("description"))) {
             out = &model.description;

@@ -91,7 +91,7 @@ static int32_t run_step(deem_question_set_builder *builder, uint32_t step) {
     static const char *const steps[] = {"add",   "criterion", "option", "level",
                                         "field", "model",     "json"};
     static const char *const kinds[] = {"", "noul", "choice", "score"};
-    dm_span word[5];
+    dm_span word[5] = {{NULL, 0}};
     int64_t side = 0;
     uint32_t count = 0;
     for (uint32_t node = dm_json_first(step); node < dm_json_end(&cases, step);

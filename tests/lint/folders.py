@@ -11,7 +11,7 @@ KNOWS = {
     "http1": ["base"],
     "questions": ["base", "json"],
     "answers": ["base", "json", "questions"],
-    "protocol": ["base", "json", "questions", "answers"],
+    "protocol": ["base", "json", "http1", "questions", "answers"],
     "transport": ["base", "http1"],
     "engine": ["base", "json", "http1", "questions", "answers", "protocol", "transport"],
 }

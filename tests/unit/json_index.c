@@ -385,7 +385,7 @@ Test(json_index, memory) {
     for (size_t i = 0; i < MANY; i++) {
         memcpy(large + 2 * i, i == 0 ? "[1" : ",1", 2);
     }
-    large[2 * MANY] = ']';
+    large[(size_t)2 * MANY] = ']';
     char *small = padded("[1,2,3]", 7);
     for (int by = 0; by < INDEXERS; by++) {
         dm_json_index index;
@@ -410,7 +410,7 @@ Test(json_index, memory) {
         cr_expect_eq(dm_json_index_run(&index, small, 7, NULL, NULL), DM_JSON_OK);
         cr_expect_leq(index.cap, 1024, "a large document's memory is given back");
 #ifndef DM_JSON_SCAN_ONLY
-        cr_expect_leq(dm_json_simdjson_capacity(index.parser), 64 * 1024);
+        cr_expect_leq(dm_json_simdjson_capacity(index.parser), (size_t)64 * 1024);
 #endif
         gate_calls = 0;
         for (int i = 0; i < 100; i++) {
