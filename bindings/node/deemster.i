@@ -179,6 +179,8 @@ HANDLE_OUT(deem_exchange)
 %ignore deem_response_answers;
 %ignore deem_response_probabilities;
 %ignore deem_answer;
+/* Batches are not wrapped. */
+%rename("$ignore", regextarget=1, fullname=1) "^deem_batch";
 /* Nothing in Node may block its thread. */
 %ignore deem_evaluate_text;
 %ignore deem_evaluate_json;

@@ -12,6 +12,7 @@ class Core {
   handle = null; // the core's client, until a slot takes it over
   slot = -1;
   closed = false;
+  pending = new Map(); // calls by their ids
   calls = 0;
 
   constructor(fields, givenDeadline) {
@@ -28,8 +29,10 @@ class Core {
   open() {
     if (this.closed) throw new TypeSafeError("the client is closed");
     if (this.slot < 0) {
-      this.slot = getEngine().addon.openClient(this.handle);
+      const engine = getEngine();
+      this.slot = engine.addon.openClient(this.handle);
       this.handle = null;
+      engine.cores[this.slot] = this;
     }
     return this.slot;
   }

@@ -70,7 +70,7 @@ let engine;
 class Engine {
   constructor() {
     this.addon = native();
-    this.pending = new Map();
+    this.cores = []; // by slot
     this.options = this.addon.deem_options_new()[1];
     this.waiting = undefined; // the client with calls submitted and not yet sent
     this.send = () => this.flush();
@@ -85,7 +85,7 @@ class Engine {
       return;
     }
     call.id = id;
-    this.pending.set(id, call);
+    call.core.pending.set(id, call);
     if (this.waiting === undefined) {
       this.waiting = call.core;
       soon.then(this.send);
@@ -106,18 +106,19 @@ class Engine {
     }
   }
 
-  /** Settles the promises of the calls that the addon hands over: [id, code, body, details] each. */
+  /** Settles the promises of the calls that the addon hands over: [slot, id, code, body, details] each. */
   finish(list) {
-    for (let i = 0; i < list.length; i += 4) {
-      const code = list[i + 1];
-      const call = this.pending.get(list[i]);
-      this.pending.delete(list[i]);
+    for (let i = 0; i < list.length; i += 5) {
+      const { pending } = this.cores[list[i]];
+      const call = pending.get(list[i + 1]);
+      const code = list[i + 2];
+      pending.delete(list[i + 1]);
       if (code === 0 || code === -1) {
-        if (call !== undefined && !call.settled) this.succeed(call, list[i + 2], list[i + 3], code < 0);
+        if (call !== undefined && !call.settled) this.succeed(call, list[i + 3], list[i + 4], code < 0);
       } else if (code === -2) {
-        this.take(call, list[i + 2], list[i + 3]);
+        this.take(call, list[i + 3], list[i + 4]);
       } else {
-        this.fail(call, list[i + 2], list[i + 3]);
+        this.fail(call, list[i + 3], list[i + 4]);
       }
     }
   }

@@ -122,7 +122,7 @@ function run(call, fetch, start, options) {
     addon.deem_options_free(handle);
   };
   try {
-    const status = start(addon, exchange, options(addon, handle));
+    const status = start(addon, exchange, options(addon, handle) ?? null);
     if (status !== STATUS.OK) throw submitError(addon, status);
   } catch (error) {
     free();

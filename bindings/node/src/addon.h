@@ -112,7 +112,7 @@ dmn_client_slot *dmn_client_at(dmn_environment *environment, napi_value value);
 size_t dmn_step(dmn_environment *environment, int32_t slot);
 
 /**
- * Hands everything finished to JS: a flat array of [id, code, body, details] per call. code 0: body is the reply's text
+ * Hands everything finished to JS: a flat array of [slot, id, code, body, details] per call; ids are each client's own. code 0: body is the reply's text
  * and details the packed particulars (see results.c); code -1: the same, but a token count is beyond 2^53; code -2, a
  * reply that a lenient call takes though a check failed, and any other code: details is a response handle that JS must
  * free. JS thread.

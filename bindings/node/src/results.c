@@ -27,6 +27,8 @@ enum {
 #define PACKED_ROOM 4096
 /* A flood of finished calls is handed over in parts, so that JS stays responsive. */
 #define MOST_AT_ONCE 256
+/* What JS gets of each: slot, id, code, body, details. */
+#define PARTS 5
 
 size_t dmn_step(dmn_environment *environment, int32_t slot) {
     deem_client *client = environment->clients[slot].client;
@@ -169,27 +171,28 @@ napi_value dmn_take_finished(dmn_environment *environment) {
     }
     pthread_mutex_unlock(&environment->lock);
     napi_value list = NULL;
-    if (count == 0 || napi_create_array_with_length(env, count * 4, &list) != napi_ok) {
+    if (count == 0 || napi_create_array_with_length(env, count * PARTS, &list) != napi_ok) {
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
         deem_response *response = taken[i].response;
         dmn_client_slot *client = &environment->clients[taken[i].slot];
         int32_t code = deem_response_code(response);
-        napi_value item[4];
+        napi_value item[PARTS];
         bool large = false;
-        napi_create_double(env, (double)taken[i].id, &item[0]);
-        item[2] = body_text(env, response);
+        napi_create_int32(env, taken[i].slot, &item[0]);
+        napi_create_double(env, (double)taken[i].id, &item[1]);
+        item[3] = body_text(env, response);
         bool doubtful = code == DEEM_OK && has_problem(response);
         if (code == DEEM_OK && !doubtful) {
-            item[3] = pack_details(env, response, &large);
+            item[4] = pack_details(env, response, &large);
             recycle(environment, response);
         } else {
-            item[3] = dmn_wrap_response(env, response);
+            item[4] = dmn_wrap_response(env, response);
         }
-        napi_create_int32(env, doubtful ? DOUBTFUL : large ? LARGE_COUNT : code, &item[1]);
-        for (uint32_t part = 0; part < 4; part++) {
-            napi_set_element(env, list, (uint32_t)i * 4 + part, item[part]);
+        napi_create_int32(env, doubtful ? DOUBTFUL : large ? LARGE_COUNT : code, &item[2]);
+        for (uint32_t part = 0; part < PARTS; part++) {
+            napi_set_element(env, list, (uint32_t)i * PARTS + part, item[part]);
         }
         if (--client->in_flight == 0 && environment->by_loop) {
             dmn_loop_hold(client, false);
