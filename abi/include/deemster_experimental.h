@@ -185,10 +185,10 @@ DEEM_API int32_t deem_exchange_take(deem_exchange *exchange, deem_response **res
 
 /**
  * @defgroup batch Batches
- * Push rows while there is room, poll the descriptor, `step`, then `next` until it gives no row (and
- * once after each push: rows of a journal and equal rows are done at once). One thread at a time.
- * While a batch is alive nobody else steps its client in another thread; the client's other calls
- * go on through deem_client_next().
+ * Push rows while there is room, poll the descriptor, `step`, then `next` until it gives no row
+ * (and once after each push: rows of a journal and equal rows are done at once). One thread at a
+ * time. While a batch is alive nobody else steps its client in another thread; the client's other
+ * calls go on through deem_client_next().
  * @{
  */
 
@@ -216,39 +216,39 @@ typedef struct deem_batch deem_batch;
  * size. Usage and cost of a request stand in the response of the first row of its rows alone.
  */
 typedef struct deem_batch_row {
-    uint64_t position; /**< Among the rows pushed, from 0. */
-    uint64_t tag;      /**< As pushed. */
-    uint64_t pack;     /**< The pack's id: the position of the first row put into it. */
-    int32_t place;     /**< The row's place in its pack, from 0. */
-    int32_t size;      /**< Rows of the pack; 0: the row was not packed. */
-    int32_t shape;     /**< DEEM_PACK_*. */
-    uint32_t flags;    /**< DEEM_ROW_* bits. */
+    uint64_t position;    /**< Among the rows pushed, from 0. */
+    uint64_t tag;         /**< As pushed. */
+    uint64_t pack;        /**< The pack's id: the position of the first row put into it. */
+    int32_t place;        /**< The row's place in its pack, from 0. */
+    int32_t size;         /**< Rows of the pack; 0: the row was not packed. */
+    int32_t shape;        /**< DEEM_PACK_*. */
+    uint32_t flags;       /**< DEEM_ROW_* bits. */
     uint64_t reserved[3]; /**< Zero. */
 } deem_batch_row;
 
 /** How a batch stands. 192 bytes, read with an explicit record size. */
 typedef struct deem_batch_stats {
-    uint64_t pushed;         /**< Rows. */
-    uint64_t done;           /**< Rows that are finished, handed out or not. */
-    uint64_t failed;         /**< Of these: without good answers. */
-    uint64_t restored;       /**< Of these: out of the journal. */
-    uint64_t duplicates;     /**< Of these: equal to an earlier row. */
-    uint64_t unsent;         /**< Of these: never sent. */
-    uint64_t requests;       /**< Requests sent, retries among them; in a rehearsal: to be sent. */
-    uint64_t retries;        /**< Of these: asked again. */
-    uint64_t splits;         /**< Packs that were halved, or lost a row, and asked again. */
-    int64_t input_tokens;    /**< As the replies state; estimated for requests that stated none. */
-    int64_t output_tokens;   /**< As the replies state. */
+    uint64_t pushed;          /**< Rows. */
+    uint64_t done;            /**< Rows that are finished, handed out or not. */
+    uint64_t failed;          /**< Of these: without good answers. */
+    uint64_t restored;        /**< Of these: out of the journal. */
+    uint64_t duplicates;      /**< Of these: equal to an earlier row. */
+    uint64_t unsent;          /**< Of these: never sent. */
+    uint64_t requests;        /**< Requests sent, retries among them; in a rehearsal: to be sent. */
+    uint64_t retries;         /**< Of these: asked again. */
+    uint64_t splits;          /**< Packs that were halved, or lost a row, and asked again. */
+    int64_t input_tokens;     /**< As the replies state; estimated for requests that stated none. */
+    int64_t output_tokens;    /**< As the replies state. */
     int64_t estimated_tokens; /**< The input tokens of all requests so far by our own estimate. */
-    double cost;             /**< As the replies state; NaN when none stated one. */
-    int64_t paused_ms;       /**< How much longer nothing is sent because the server asked so. */
-    int32_t in_flight;       /**< Requests. */
-    int32_t concurrency;     /**< How many may be in flight now. */
-    int32_t stopped;         /**< #DEEM_OK, or why nothing more is sent: #DEEM_E_CANCELLED
-                                  (deem_batch_stop()), #DEEM_E_ABSENT (the token cap), or the code
-                                  of an error that hits every row. */
-    int32_t warnings;        /**< deem_batch_warning(). */
-    uint64_t reserved[8];    /**< Zero. */
+    double cost;              /**< As the replies state; NaN when none stated one. */
+    int64_t paused_ms;        /**< How much longer nothing is sent because the server asked so. */
+    int32_t in_flight;        /**< Requests. */
+    int32_t concurrency;      /**< How many may be in flight now. */
+    int32_t stopped;          /**< #DEEM_OK, or why nothing more is sent: #DEEM_E_CANCELLED
+                                   (deem_batch_stop()), #DEEM_E_ABSENT (the token cap), or the code
+                                   of an error that hits every row. */
+    int32_t warnings;         /**< deem_batch_warning(). */
+    uint64_t reserved[8];     /**< Zero. */
 } deem_batch_stats;
 
 /**

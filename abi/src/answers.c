@@ -116,7 +116,7 @@ int32_t deem_response_answer_json(const deem_response *response, size_t question
                                   size_t *len) {
     int32_t status;
     const deem_answer *record = record_of(response, question, 0, &status);
-    dm_place place = {0};
+    dm_range place = {0};
     if (record != NULL) {
         place = response->reply.answers.notes[question].json;
         status = place.len != 0 ? DEEM_OK : DEEM_E_ABSENT;
@@ -131,7 +131,7 @@ int32_t deem_response_legend(const deem_response *response, size_t question, siz
                              const char **json, size_t *len) {
     int32_t status;
     const deem_answer *record = record_of(response, question, DEEM_SCORE, &status);
-    dm_place place = {0};
+    dm_range place = {0};
     if (record != NULL) {
         const dm_plan_question *asked = &response->set->questions[question];
         if (level < asked->label_count) {

@@ -62,7 +62,7 @@ static int32_t set_number(deem_batch_settings *settings, int64_t *to, const char
 
 static int32_t set_pair(deem_batch_settings *settings, int64_t *to, int64_t *per, const char *what,
                         int64_t value, int64_t milliseconds) {
-    int64_t window;
+    int64_t window = 0;
     int32_t code =
         set_number(settings, &window, "The window in milliseconds", milliseconds, 1, DAY_MS);
     code = code != DEEM_OK ? code : set_number(settings, to, what, value, 0, INT64_MAX / 1000);

@@ -68,6 +68,7 @@ int32_t deem_client_step(deem_client *client) {
 
 int32_t deem_client_next(deem_client *client, uint64_t *id, deem_response **response) {
     DM_OUT(id, 0);
-    return client == NULL || id == NULL || response == NULL ? DEEM_E_MISUSE
-                                                            : dm_engine_next(client, NULL, id, response);
+    return client == NULL || id == NULL || response == NULL
+               ? DEEM_E_MISUSE
+               : dm_engine_next(client, NULL, id, response);
 }

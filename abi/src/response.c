@@ -18,7 +18,7 @@ static int32_t out_optional(dm_span span, const char **text, size_t *len) {
     return span.data != NULL ? DEEM_OK : DEEM_E_ABSENT;
 }
 
-static dm_span json_at(const deem_response *response, dm_place place) {
+static dm_span json_at(const deem_response *response, dm_range place) {
     return place.len == 0 ? NOTHING : dm_span_of(response->reply.text + place.start, place.len);
 }
 

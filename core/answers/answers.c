@@ -65,7 +65,7 @@ int dm_answers_begin(dm_answers *answers, const deem_question_set *set) {
     }
     for (uint32_t i = 0; i < set->label_count; i++) {
         answers->probabilities[i] = NAN;
-        answers->legend[i] = (dm_place){0};
+        answers->legend[i] = (dm_range){0};
     }
     answers->blank = 1;
     return 0;

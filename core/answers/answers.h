@@ -10,14 +10,14 @@
 #include "questions/plan.h"
 
 /* Where something stands in the reply's body; len 0: nowhere. */
-typedef struct dm_place {
+typedef struct dm_range {
     uint32_t start;
     uint32_t len;
-} dm_place;
+} dm_range;
 
 /* What is known about one answer beside its record. Texts lie in the response's arena. */
 typedef struct dm_answer_note {
-    dm_place json;
+    dm_range json;
     dm_span path;
     dm_span message;
 } dm_answer_note;
@@ -28,7 +28,7 @@ typedef struct dm_answers {
     deem_answer *records;
     dm_answer_note *notes;
     double *probabilities;
-    dm_place *legend; /* one per label; used for levels */
+    dm_range *legend; /* one per label; used for levels */
     uint32_t question_cap;
     uint32_t label_cap;
     int blank; /* nothing was written since begin */

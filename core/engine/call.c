@@ -31,7 +31,6 @@ static int32_t begin(dm_call *call, deem_client *client, deem_question_set *set,
     call->client = client;
     call->response = response;
     call->limits = client->limits;
-    call->retries = 0;
     call->fresh = 0;
     call->resent = 0;
     call->under_way = 0;
@@ -212,6 +211,7 @@ dm_call_kind dm_call_kind_of(dm_span method, dm_span path) {
 int32_t dm_call_start(dm_call *call, deem_client *client, const dm_ask *ask,
                       deem_response *response) {
     call->kind = ask->kind;
+    call->retries = ask->retry;
     return ask->kind == DM_CALL_EVALUATE ? start_evaluation(call, client, ask, response)
                                          : start_request(call, client, ask, response);
 }
@@ -325,18 +325,15 @@ static double random_share(dm_call *call) {
     return (double)(call->random >> 11) / 9007199254740992.0;
 }
 
-/* The wait before retry number `retries` (0-based): doubling, capped, less a random share (wire
- * contract 4.3). */
-static int64_t backoff_ns(dm_call *call) {
-    int64_t wait = call->limits.backoff_initial_ms;
-    for (int32_t i = 0; i < call->retries && wait < call->limits.backoff_most_ms; i++) {
+int64_t dm_backoff_ns(const dm_limits *limits, int32_t retries, double share) {
+    int64_t wait = limits->backoff_initial_ms;
+    for (int32_t i = 0; i < retries && wait < limits->backoff_most_ms; i++) {
         wait *= 2;
     }
-    if (wait > call->limits.backoff_most_ms) {
-        wait = call->limits.backoff_most_ms;
+    if (wait > limits->backoff_most_ms) {
+        wait = limits->backoff_most_ms;
     }
-    double share = 1 - random_share(call) * call->limits.backoff_jitter;
-    return (int64_t)((double)(wait * DM_NS_PER_MS) * share);
+    return (int64_t)((double)(wait * DM_NS_PER_MS) * (1 - share * limits->backoff_jitter));
 }
 
 /* Plans a retry, or finishes with the error that stands. hint_ms: the server's, or -1. */
@@ -345,6 +342,7 @@ static void retry_or_finish(dm_call *call, int retryable, int64_t hint_ms, int64
     if (call->done) {
         return;
     }
+    call->response->may_retry = retryable;
     if (!retryable || call->retries >= call->limits.max_retries) {
         finish(call, now);
         return;
@@ -361,7 +359,8 @@ static void retry_or_finish(dm_call *call, int retryable, int64_t hint_ms, int64
         finish(call, now);
         return;
     }
-    int64_t wait = obey ? hint_ms * DM_NS_PER_MS : backoff_ns(call);
+    int64_t wait = obey ? hint_ms * DM_NS_PER_MS
+                        : dm_backoff_ns(&call->limits, call->retries, random_share(call));
     if (wait >= left) {
         end_by_deadline(call, now);
         return;

@@ -22,6 +22,8 @@ typedef struct dm_ask {
     dm_span path;
     dm_span body;                /* data NULL: none */
     const deem_options *options; /* may be NULL */
+    int32_t retry;               /* how often the caller has asked the same before (a batch) */
+    struct dm_completions *to;   /* where a submitted call completes; NULL: dm_engine_next */
 } dm_ask;
 
 typedef enum dm_action {
@@ -106,6 +108,10 @@ void dm_call_fail_timeout(dm_call *call, int sent, int64_t now);
 
 /* Ends the call with a code and a sentence (cancelled, closed, forked, interrupted at exit). */
 void dm_call_end(dm_call *call, int32_t code, const char *sentence, int64_t now);
+
+/* The wait in nanoseconds before retry number `retries` (from 0): doubling, capped, less a share (0
+ * to 1) of the jitter (wire contract section 4.3). */
+int64_t dm_backoff_ns(const dm_limits *limits, int32_t retries, double share);
 
 /* Gives all memory back. */
 void dm_call_free(dm_call *call);

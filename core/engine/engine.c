@@ -22,12 +22,6 @@ typedef struct watch {
     int events;
 } watch;
 
-/* A queue of tasks. */
-typedef struct task_queue {
-    dm_task *first;
-    dm_task *last;
-} task_queue;
-
 struct dm_engine {
     deem_client *client;
     dm_reactor reactor;
@@ -41,9 +35,9 @@ struct dm_engine {
     char buffer[BUFFER];
     /* under the lock */
     pthread_mutex_t lock;
-    task_queue inbox; /* to be looked at, linked by ready_next */
-    int rung;         /* the bell has been rung since the last poll */
-    task_queue done;  /* finished, linked by queue_next */
+    dm_completions inbox; /* to be looked at, linked by ready_next */
+    int rung;             /* the bell has been rung since the last poll */
+    dm_completions done;
 };
 
 /* Under the engine's lock. */
@@ -215,12 +209,13 @@ static void complete(struct dm_engine *engine, dm_task *task) {
     leave_inbox(engine, task);
     task->finished = 1;
     task->queue_next = NULL;
-    if (engine->done.last != NULL) {
-        engine->done.last->queue_next = task;
+    dm_completions *to = task->to != NULL ? task->to : &engine->done;
+    if (to->last != NULL) {
+        to->last->queue_next = task;
     } else {
-        engine->done.first = task;
+        to->first = task;
     }
-    engine->done.last = task;
+    to->last = task;
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -502,6 +497,7 @@ int32_t dm_engine_submit(deem_client *client, const dm_ask *ask, uint64_t *id) {
         return code;
     }
     task->call.index = &engine->index;
+    task->to = ask->to;
     if (task->own_response == NULL) {
         task->own_response = dm_response_new();
     }
@@ -576,7 +572,8 @@ int32_t dm_engine_step(deem_client *client) {
     return DEEM_OK;
 }
 
-int32_t dm_engine_next(deem_client *client, uint64_t *id, deem_response **response) {
+int32_t dm_engine_next(deem_client *client, dm_completions *from, uint64_t *id,
+                       deem_response **response) {
     dm_client_after_fork(client);
     *id = 0;
     struct dm_engine *engine = client->engine;
@@ -584,11 +581,12 @@ int32_t dm_engine_next(deem_client *client, uint64_t *id, deem_response **respon
         return DEEM_OK;
     }
     pthread_mutex_lock(&engine->lock);
-    dm_task *task = engine->done.first;
+    from = from != NULL ? from : &engine->done;
+    dm_task *task = from->first;
     if (task != NULL) {
-        engine->done.first = task->queue_next;
-        if (engine->done.first == NULL) {
-            engine->done.last = NULL;
+        from->first = task->queue_next;
+        if (from->first == NULL) {
+            from->last = NULL;
         }
     }
     pthread_mutex_unlock(&engine->lock);

@@ -18,9 +18,10 @@ int32_t dm_engine_descriptor(deem_client *client, int *fd);
 /* Does what is due without waiting. DEEM_OK, or DEEM_E_MISUSE when another thread is inside. */
 int32_t dm_engine_step(deem_client *client);
 
-/* Takes a finished call: its id (0: none) and its response (reused or made). DEEM_OK or
- * DEEM_E_MEMORY. Any thread. */
-int32_t dm_engine_next(deem_client *client, uint64_t *id, deem_response **response);
+/* Takes a finished call of those that complete there (NULL: of those asked without): its id (0:
+ * none) and its response (reused or made). DEEM_OK or DEEM_E_MEMORY. Any thread. */
+int32_t dm_engine_next(deem_client *client, struct dm_completions *from, uint64_t *id,
+                       deem_response **response);
 
 /* Gives an engine back; its tasks have been given up before. NULL is allowed. */
 void dm_engine_free(struct dm_engine *engine);

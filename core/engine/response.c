@@ -41,6 +41,7 @@ void dm_response_begin(deem_response *response, deem_question_set *set) {
     response->retry_after_ms = -1;
     response->attempts = 0;
     response->reused = 0;
+    response->may_retry = 0;
     response->sent = 0;
     response->received = 0;
     for (int i = 0; i < DM_TIMINGS; i++) {

@@ -24,6 +24,7 @@ typedef struct deem_response {
     int64_t retry_after_ms; /* -1: absent */
     int32_t attempts;
     int32_t reused;
+    int may_retry; /* the last attempt failed in a way that a further one may mend */
     int64_t timing_us[DM_TIMINGS]; /* by DEEM_TIMING_*; -1: not known */
     int64_t sent;
     int64_t received;

@@ -31,7 +31,15 @@ typedef struct dm_task {
     int finished;
     struct dm_task *ready_next;
     struct dm_task *queue_next;
+    struct dm_completions *to; /* NULL: the engine's own */
 } dm_task;
+
+/* Finished calls in order, linked by queue_next, under the engine's lock. All zero is an empty one.
+ */
+typedef struct dm_completions {
+    dm_task *first;
+    dm_task *last;
+} dm_completions;
 
 /* A new idle task, or NULL without memory or descriptors. */
 dm_task *dm_task_new(void);

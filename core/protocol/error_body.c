@@ -225,3 +225,17 @@ int32_t dm_error_body_read(dm_json_index *index, int http_status, const char *te
     }
     return error->code;
 }
+
+static int says(dm_span body, const char *text) {
+    return body.len != 0 && memmem(body.data, body.len, text, strlen(text)) != NULL;
+}
+
+int dm_error_body_too_large(int http_status, dm_span body) {
+    return http_status == 413 || (http_status == 400 && (says(body, "tokens_exceeded") ||
+                                                         says(body, "exceeds the token limit")));
+}
+
+int dm_error_body_hits_all(int http_status, dm_span body) {
+    return http_status == 401 || http_status == 402 || http_status == 403 || http_status == 404 ||
+           (http_status == 400 && (says(body, "Unknown model") || says(body, "model_not_found")));
+}

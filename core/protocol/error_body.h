@@ -18,4 +18,13 @@ int32_t dm_error_body_read(dm_json_index *index, int http_status, const char *te
 /* The code of an HTTP status that is not 2xx. */
 int32_t dm_error_code_of_status(int http_status);
 
+/* Whether an error says that the request has more tokens than the server takes (400 with
+ * max_tokens_exceeded, in either spelling, or OpenAI's sentence; wire contract section 4.1), or is
+ * too large (413). */
+int dm_error_body_too_large(int http_status, dm_span body);
+
+/* Whether an error would meet every request of this key and model alike: 401, 402, 403, no such
+ * route, an unknown model (wire contract section 4.1). */
+int dm_error_body_hits_all(int http_status, dm_span body);
+
 #endif

@@ -32,7 +32,7 @@ void dm_reply_free(dm_reply *reply) {
     *reply = (dm_reply){0};
 }
 
-int dm_members_add(dm_members *members, dm_span name, dm_place json) {
+int dm_members_add(dm_members *members, dm_span name, dm_range json) {
     if (members->count == members->cap) {
         uint32_t cap = members->cap == 0 ? 8 : members->cap * 2;
         dm_member *items = dm_realloc(members->items, cap * sizeof *items);

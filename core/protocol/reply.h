@@ -11,7 +11,7 @@
 /* A member of an object of the reply. The name borrows from the body or lies in the arena. */
 typedef struct dm_member {
     dm_span name;
-    dm_place json;
+    dm_range json;
 } dm_member;
 
 typedef struct dm_members {

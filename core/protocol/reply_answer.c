@@ -223,7 +223,7 @@ static int read_legend(const answer_reader *reader, uint32_t value, dm_claim *cl
                    ? -1
                    : 0;
     }
-    dm_place *legend = reader->reply->answers.legend + reader->asked->first_label;
+    dm_range *legend = reader->reply->answers.legend + reader->asked->first_label;
     uint32_t count = 0;
     for (uint32_t key = dm_json_first(value); key < dm_json_end(index, value);
          key = dm_json_next_member(index, key)) {

@@ -16,13 +16,13 @@ static inline int dm_reply_is(const dm_json_index *index, uint32_t key, dm_span 
 }
 
 /* Where a value stands in the body. */
-static inline dm_place dm_reply_place(const dm_json_index *index, uint32_t node) {
+static inline dm_range dm_reply_place(const dm_json_index *index, uint32_t node) {
     dm_span raw = dm_json_raw_value(index, node);
-    return (dm_place){(uint32_t)(raw.data - index->text), (uint32_t)raw.len};
+    return (dm_range){(uint32_t)(raw.data - index->text), (uint32_t)raw.len};
 }
 
 /* Adds a member to a list. 0 or -1 (no memory). */
-int dm_members_add(dm_members *members, dm_span name, dm_place json);
+int dm_members_add(dm_members *members, dm_span name, dm_range json);
 
 /* Indexes the body and requires an object. Returns DEEM_OK, DEEM_E_MEMORY or DEEM_E_INVALID_REPLY
  * with error filled. */

@@ -9,9 +9,8 @@
  * trap 8). */
 enum { DEEPEST_STATE = 128 };
 
-static int32_t check_state(const dm_evaluation *evaluation, dm_error *error) {
-    dm_span state = evaluation->state;
-    if (!evaluation->state_is_json) {
+int32_t dm_request_check_state(dm_span state, int is_json, dm_error *error) {
+    if (!is_json) {
         size_t valid = dm_text_utf8_valid(state);
         if (valid != state.len) {
             return dm_error_set(error, DEEM_E_STATE, 0,
@@ -87,7 +86,7 @@ static int write_all(const dm_evaluation *evaluation, dm_bytes *body) {
 int32_t dm_request_write(const dm_evaluation *evaluation, dm_bytes *body, dm_error *error) {
     dm_bytes_clear(body);
     if (own(evaluation, DM_LITERAL("state")).data == NULL) {
-        int32_t code = check_state(evaluation, error);
+        int32_t code = dm_request_check_state(evaluation->state, evaluation->state_is_json, error);
         if (code != DEEM_OK) {
             return code;
         }

@@ -16,6 +16,9 @@ typedef struct dm_evaluation {
     uint32_t field_count;
 } dm_evaluation;
 
+/* Checks that a state may be sent. DEEM_OK, or DEEM_E_STATE with error filled. Any thread. */
+int32_t dm_request_check_state(dm_span state, int is_json, dm_error *error);
+
 /* Empties body and writes `{"state":…,"model":…,"questions":…,…}` into it. A further field with one
  * of those names stands in its place. The state is checked first. Returns DEEM_OK, DEEM_E_STATE
  * with error filled, or DEEM_E_MEMORY. */
