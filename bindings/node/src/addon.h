@@ -1,13 +1,16 @@
 /**
  * The hand-written part of the addon: the few functions on the hot path, and who drives the engine.
  *
- * Everything hangs on one dmn_environment per Node environment (the main thread or a worker), which travels as the data
- * pointer of its functions: SWIG owns the environment's instance data. Clients and question sets are known to JS by
- * small slot numbers, so that no wrong, stale or foreign value can reach freed memory.
+ * Everything hangs on one dmn_environment per Node environment (the main thread or a worker), which
+ * travels as the data pointer of its functions: SWIG owns the environment's instance data. Clients
+ * and question sets are known to JS by small slot numbers, so that no wrong, stale or foreign value
+ * can reach freed memory.
  *
  * Two drivers run the same engine calls (poll, step, next):
- * - the loop driver registers the descriptor of each client with the environment's libuv loop (Node alone);
- * - the thread driver waits on a thread and wakes JS through one thread-safe function (everywhere else).
+ * - the loop driver registers the descriptor of each client with the environment's libuv loop (Node
+ * alone);
+ * - the thread driver waits on a thread and wakes JS through one thread-safe function (everywhere
+ * else).
  */
 #ifndef DMN_ADDON_H
 #define DMN_ADDON_H
@@ -87,20 +90,23 @@ typedef struct dmn_environment {
     int epoll_fd, stop_fd;
 } dmn_environment;
 
-/** Adds the hand-written functions to the module. Called once per environment, from the module's initialiser. */
+/** Adds the hand-written functions to the module. Called once per environment, from the module's
+ * initialiser. */
 void dmn_add_functions(napi_env env, napi_value exports);
 
 /** The C pointer in a SWIG handle object of the kind asked for, or NULL. Lives in deemster.i. */
 void *dmn_unwrap(napi_env env, napi_value value, int32_t kind);
 
-/** A SWIG handle object for a response; JS frees it with deem_response_free(). Lives in deemster.i. */
+/** A SWIG handle object for a response; JS frees it with deem_response_free(). Lives in deemster.i.
+ */
 napi_value dmn_wrap_response(napi_env env, deem_response *response);
 
 /** Throws a JS TypeError and gives NULL, to be returned. */
 napi_value dmn_refuse(napi_env env, const char *message);
 
 /** The environment that a function belongs to, with its arguments. */
-dmn_environment *dmn_arguments(napi_env env, napi_callback_info info, size_t *count, napi_value *values);
+dmn_environment *dmn_arguments(napi_env env, napi_callback_info info, size_t *count,
+                               napi_value *values);
 
 /** The client of a slot number given by JS, or NULL with a JS exception pending. */
 dmn_client_slot *dmn_client_at(dmn_environment *environment, napi_value value);
@@ -112,9 +118,10 @@ dmn_client_slot *dmn_client_at(dmn_environment *environment, napi_value value);
 size_t dmn_step(dmn_environment *environment, int32_t slot);
 
 /**
- * Hands everything finished to JS: a flat array of [slot, id, code, body, details] per call; ids are each client's own. code 0: body is the reply's text
- * and details the packed particulars (see results.c); code -1: the same, but a token count is beyond 2^53; code -2, a
- * reply that a lenient call takes though a check failed, and any other code: details is a response handle that JS must
+ * Hands everything finished to JS: a flat array of [slot, id, code, body, details] per call; ids
+ * are each client's own. code 0: body is the reply's text and details the packed particulars (see
+ * results.c); code -1: the same, but a token count is beyond 2^53; code -2, a reply that a lenient
+ * call takes though a check failed, and any other code: details is a response handle that JS must
  * free. JS thread.
  * @return The array, or NULL when nothing has finished.
  */
@@ -132,10 +139,12 @@ napi_value dmn_submit_request(napi_env env, napi_callback_info info);
 /** cancel(client, id). */
 napi_value dmn_cancel(napi_env env, napi_callback_info info);
 
-/** flush(client) -> what dmn_take_finished() gives, or undefined: sends what was submitted, without a wait. */
+/** flush(client) -> what dmn_take_finished() gives, or undefined: sends what was submitted, without
+ * a wait. */
 napi_value dmn_flush(napi_env env, napi_callback_info info);
 
-/** Frees a client slot that is closing and has nothing in flight. The lock must not be held. JS thread. */
+/** Frees a client slot that is closing and has nothing in flight. The lock must not be held. JS
+ * thread. */
 void dmn_settle_client(dmn_environment *environment, int32_t slot);
 
 /** Sets up the loop driver. @return false when libuv cannot be had; nothing has changed then. */

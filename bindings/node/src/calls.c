@@ -20,8 +20,9 @@ static bool reserve(dmn_environment *environment, size_t room) {
     return true;
 }
 
-/* Reads a JS string as UTF-8 into the scratch buffer. A string of n UTF-16 units needs at most 3n bytes, and the
- * buffer is never read into its last four bytes without asking for the exact length. */
+/* Reads a JS string as UTF-8 into the scratch buffer. A string of n UTF-16 units needs at most 3n
+ * bytes, and the buffer is never read into its last four bytes without asking for the exact length.
+ */
 static bool read_text(dmn_environment *environment, napi_value value, const char **text,
                       size_t *len) {
     napi_env env = environment->env;
@@ -92,7 +93,8 @@ napi_value dmn_submit(napi_env env, napi_callback_info info) {
     uint64_t id = 0;
     dmn_environment *environment = dmn_arguments(env, info, &count, argument);
     if (environment == NULL || count < 5) {
-        return dmn_refuse(env, "submit takes a client, a question set, a kind, a state and options");
+        return dmn_refuse(env,
+                          "submit takes a client, a question set, a kind, a state and options");
     }
     dmn_client_slot *client = dmn_client_at(environment, argument[0]);
     if (client == NULL) {
@@ -126,7 +128,8 @@ napi_value dmn_submit_request(napi_env env, napi_callback_info info) {
     uint64_t id = 0;
     dmn_environment *environment = dmn_arguments(env, info, &count, argument);
     if (environment == NULL || count < 5) {
-        return dmn_refuse(env, "submitRequest takes a client, a method, a path, a body and options");
+        return dmn_refuse(env,
+                          "submitRequest takes a client, a method, a path, a body and options");
     }
     dmn_client_slot *client = dmn_client_at(environment, argument[0]);
     if (client == NULL) {

@@ -1,4 +1,5 @@
-/* The state of an environment: slots for clients and question sets, and the functions that hand them out. */
+/* The state of an environment: slots for clients and question sets, and the functions that hand
+ * them out. */
 #include "addon.h"
 
 #include <stdlib.h>
@@ -82,7 +83,8 @@ static napi_value open_client(napi_env env, napi_callback_info info) {
         return dmn_refuse(env, "openClient takes a client");
     }
     if (deem_client_fd(client, &fd) != DEEM_OK) {
-        return dmn_refuse(env, "the client has no descriptor to wait on: are file descriptors used up?");
+        return dmn_refuse(env,
+                          "the client has no descriptor to wait on: are file descriptors used up?");
     }
     pthread_mutex_lock(&environment->lock);
     int32_t slot = free_client_slot(environment);
@@ -121,7 +123,8 @@ void dmn_settle_client(dmn_environment *environment, int32_t slot) {
     deem_client_free(client);
 }
 
-/* closeClient(slot): cancels its calls; the client goes when the last of them has been handed to JS. */
+/* closeClient(slot): cancels its calls; the client goes when the last of them has been handed to
+ * JS. */
 static napi_value close_client(napi_env env, napi_callback_info info) {
     napi_value argument;
     size_t count = 1;

@@ -1,6 +1,6 @@
-/* The loop driver: the descriptor of each client is watched by the environment's own libuv loop, so that a reply is
- * read on the JS thread with no other thread in between. libuv is reached through dlsym: other runtimes that load this
- * addon have no usable libuv, and take the thread driver. */
+/* The loop driver: the descriptor of each client is watched by the environment's own libuv loop, so
+ * that a reply is read on the JS thread with no other thread in between. libuv is reached through
+ * dlsym: other runtimes that load this addon have no usable libuv, and take the thread driver. */
 #include "addon.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,8 @@ static struct {
 static bool found;
 static pthread_once_t find_once = PTHREAD_ONCE_INIT;
 
-/* What a registration needs to know, before the handle itself: the handle's size is the running libuv's business. */
+/* What a registration needs to know, before the handle itself: the handle's size is the running
+ * libuv's business. */
 typedef struct registration {
     dmn_environment *environment;
     int32_t slot;
@@ -34,7 +35,7 @@ static void find_uv(void) {
     *(void **)&uv.unref = dlsym(RTLD_DEFAULT, "uv_unref");
     *(void **)&uv.handle_size = dlsym(RTLD_DEFAULT, "uv_handle_size");
     found = uv.poll_init && uv.poll_start && uv.poll_stop && uv.close && uv.ref && uv.unref &&
-               uv.handle_size;
+            uv.handle_size;
 }
 
 static void on_readable(uv_poll_t *handle, int status, int events) {
@@ -68,7 +69,8 @@ bool dmn_loop_add(dmn_environment *environment, dmn_client_slot *client, int32_t
     uv_loop_t *loop = NULL;
     registration *owner = malloc(sizeof *owner);
     uv_poll_t *handle = malloc(uv.handle_size(UV_POLL));
-    if (owner == NULL || handle == NULL || napi_get_uv_event_loop(environment->env, &loop) != napi_ok ||
+    if (owner == NULL || handle == NULL ||
+        napi_get_uv_event_loop(environment->env, &loop) != napi_ok ||
         uv.poll_init(loop, handle, client->fd) != 0) {
         free(owner);
         free(handle);

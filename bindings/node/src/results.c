@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The particulars of a response, packed into one string of bytes (a JS string of Latin-1 characters), which JS takes
- * apart only when somebody asks (lib/details.js): the numbers below as little-endian int64, then as NUL-terminated
- * texts the request id, the URL, and name and value of each header. */
+/* The particulars of a response, packed into one string of bytes (a JS string of Latin-1
+ * characters), which JS takes apart only when somebody asks (lib/details.js): the numbers below as
+ * little-endian int64, then as NUL-terminated texts the request id, the URL, and name and value of
+ * each header. */
 enum {
     NUMBER_STATUS,
     NUMBER_ATTEMPTS,
@@ -82,7 +83,8 @@ static napi_value pack_details(napi_env env, const deem_response *response, bool
     deem_response_attempts(response, &small);
     number[NUMBER_ATTEMPTS] = small;
     deem_response_usage(response, &number[NUMBER_INPUT_TOKENS], &number[NUMBER_OUTPUT_TOKENS]);
-    *large = number[NUMBER_INPUT_TOKENS] > EXACT_IN_JS || number[NUMBER_OUTPUT_TOKENS] > EXACT_IN_JS;
+    *large =
+        number[NUMBER_INPUT_TOKENS] > EXACT_IN_JS || number[NUMBER_OUTPUT_TOKENS] > EXACT_IN_JS;
     deem_response_traffic(response, &number[NUMBER_SENT], &number[NUMBER_RECEIVED], &small);
     number[NUMBER_REUSED] = small;
     for (int32_t which = DEEM_TIMING_TOTAL; which <= DEEM_TIMING_WAITS; which++) {
@@ -99,8 +101,8 @@ static napi_value pack_details(napi_env env, const deem_response *response, bool
         value = "";
     }
     at = append(packed, at, value, value_len);
-    for (size_t i = 0; deem_response_header_at(response, i, &name, &name_len, &value, &value_len) ==
-                       DEEM_OK;
+    for (size_t i = 0;
+         deem_response_header_at(response, i, &name, &name_len, &value, &value_len) == DEEM_OK;
          i++) {
         if (at + name_len + value_len + 2 <= PACKED_ROOM) {
             at = append(packed, at, name, name_len);
@@ -134,8 +136,8 @@ static napi_value body_text(napi_env env, const deem_response *response) {
 /* Whether a question of a call that succeeded has no good answer: only in a lenient call. */
 static bool has_problem(const deem_response *response) {
     int32_t reason = DEEM_ANSWER_OK;
-    for (size_t question = 0; deem_response_problem(response, question, &reason, NULL, NULL, NULL,
-                                                    NULL) == DEEM_OK;
+    for (size_t question = 0;
+         deem_response_problem(response, question, &reason, NULL, NULL, NULL, NULL) == DEEM_OK;
          question++) {
         if (reason != DEEM_ANSWER_OK) {
             return true;

@@ -1,5 +1,6 @@
-/* The thread driver: one thread per environment waits for the descriptors of all its clients, steps the clients that
- * have work, and wakes JS through one thread-safe function when calls have finished. */
+/* The thread driver: one thread per environment waits for the descriptors of all its clients, steps
+ * the clients that have work, and wakes JS through one thread-safe function when calls have
+ * finished. */
 #include "addon.h"
 
 #include <signal.h>
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 /* The event data of the descriptor that stops the thread. */
-#define STOP UINT64_MAX
+#define STOP           UINT64_MAX
 #define EVENTS_AT_ONCE 16
 
 static void *drive(void *data) {
@@ -61,7 +62,8 @@ bool dmn_thread_add(dmn_environment *environment, dmn_client_slot *client, int32
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        environment->thread_runs = pthread_create(&environment->thread, NULL, drive, environment) == 0;
+        environment->thread_runs =
+            pthread_create(&environment->thread, NULL, drive, environment) == 0;
         pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     return environment->thread_runs;
@@ -71,8 +73,8 @@ void dmn_thread_remove(dmn_environment *environment, dmn_client_slot *client) {
     epoll_ctl(environment->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
 }
 
-/* The environment goes away, perhaps with calls in flight: the thread must have ended before the thread-safe function
- * may go. */
+/* The environment goes away, perhaps with calls in flight: the thread must have ended before the
+ * thread-safe function may go. */
 static void stop(void *data) {
     dmn_environment *environment = data;
     environment->stopping = true;
