@@ -20,6 +20,11 @@ def build(arguments):
     """build everything into build/ (./dev build TARGET… builds only that)"""
     setup_step.setup()
     stages.configure_and_build(BUILD, targets=arguments)
+    script = ROOT / "bindings/node/scripts/build-native.sh"
+    if not arguments and script.exists():
+        say("  building the Node addon")
+        run(["bash", script], "Node addon", "read the message above.",
+            env=environment(DEEMSTER_LIBRARY=str(BUILD / "abi" / "libdeemster.so"), DEEMSTER_BUILD=str(BUILD)))
 
 
 def demo(arguments):
@@ -34,6 +39,10 @@ def demo(arguments):
             say("\nthe same from Python")
             os.environ.update(mock.variables())
             interpreter("python", ["python"], [ROOT / "bindings/python/examples/demo.py", example / "triage.json", example / "ticket.txt"])
+        if (ROOT / "bindings" / "node" / "env.sh").exists():
+            say("\nthe same from Node")
+            os.environ.update(mock.variables())
+            interpreter("node", ["node"], [ROOT / "bindings/node/examples/demo.mjs", example / "triage.json", example / "ticket.txt"])
 
 
 def test(arguments):
