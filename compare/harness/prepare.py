@@ -99,7 +99,7 @@ def prepare_one(folder):
     kind = {"c": "c", "deemster": folder.split("-")[1]}.get(name, name)
     if folder in ("deemster-c", "deemster-cli") or kind == "c":
         targets = {"c-raw": ["compare-raw-socket", "compare-raw-epoll"], "c-curl": ["compare-curl-easy", "compare-curl-multi"],
-                   "deemster-c": ["compare-deemster-blocking", "compare-deemster-engine"], "deemster-cli": ["deemster"]}[folder]
+                   "deemster-c": ["compare-deemster-blocking", "compare-deemster-engine"], "deemster-cli": ["deemster-command"]}[folder]
         return build_c(targets)
     common = [CLIENTS / "common"] if kind in ("go", "rust") else []
     sources = [ROOT / source for source in OURS.get(folder, ())]

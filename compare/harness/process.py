@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from places import BUILD, WORK
+from places import BUILD, ROOT, WORK
 
 
 class ContestantFailed(Exception):
@@ -44,6 +44,15 @@ def environment(more=()):
             if not re.match(r"(?i)(https?|all|no)_proxy$|typesafe_|deemster_|ssl_cert|node_(options|extra)", name)}
     kept["PATH"] = f"{kept.get('PATH', '')}:/usr/local/go/bin"
     return {**kept, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **dict(more)}
+
+
+def tidy(text):
+    """What a contestant said, without what differs from run to run or belongs to this machine: ports, addresses, places."""
+    text = text.replace(f"{ROOT}/", "")
+    text = re.sub(r"127\.0\.0\.1:\d+", "HOST", text)
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
+    text = re.sub(r"(?<![\w/.])/(?:home|opt|root|tmp|usr|var)/[^\s'\"]+", "…", text)
+    return re.sub(r"\s+", " ", text)[:120]
 
 
 class Mock:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import workload
 from places import ROOT, WORK
-from process import ContestantFailed, Running, environment
+from process import ContestantFailed, Running, environment, tidy
 
 LIMIT_S = 12
 RETRIES = 2  # the official default; a library that cannot be told keeps its own
@@ -182,14 +182,6 @@ def odd_replies(contestants, cores, chosen):
 
     with ThreadPoolExecutor(8) as pool:
         return dict(zip([contestant.name for contestant in contestants], pool.map(one, contestants)))
-
-
-def tidy(text):
-    """What it said, without what differs from run to run (ports, addresses, times) or belongs to this machine."""
-    text = re.sub(r"127\.0\.0\.1:\d+", "HOST", text)
-    text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
-    text = re.sub(r"(/[\w.+-]+){3,}", "…", text)
-    return re.sub(r"\s+", " ", text)[:120]
 
 
 def faults(contestants, cores, program, names=None):
