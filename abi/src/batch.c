@@ -268,8 +268,7 @@ int32_t deem_batch_finish(deem_batch *batch) {
     if (batch == NULL) {
         return DEEM_E_MISUSE;
     }
-    batch->finished = 1;
-    return dm_form_close_all(batch) != 0 ? DEEM_E_MEMORY : DEEM_OK;
+    return dm_batch_finish(batch) != 0 ? DEEM_E_MEMORY : DEEM_OK;
 }
 
 int32_t deem_batch_fd(const deem_batch *batch, int32_t *fd) {

@@ -256,6 +256,20 @@ int32_t dm_batch_next(deem_batch *batch, deem_batch_row *record, deem_response *
     return DEEM_OK;
 }
 
+/* There is work for a step that no reply will announce. */
+static void announce(deem_batch *batch) {
+    if (!batch->rung) {
+        batch->rung = 1;
+        dm_reactor_ring(&batch->reactor);
+    }
+}
+
+int dm_batch_finish(deem_batch *batch) {
+    batch->finished = 1;
+    announce(batch);
+    return dm_form_close_all(batch);
+}
+
 /* ---- rows that come ---- */
 
 size_t dm_batch_room(const deem_batch *batch) {
@@ -368,6 +382,7 @@ int32_t dm_batch_push(deem_batch *batch, dm_span state, int is_json, dm_span gro
         code = add(batch, row, group);
     }
     dm_error_free(&error);
+    announce(batch);
     return code;
 }
 
@@ -395,6 +410,7 @@ int dm_batch_stop(deem_batch *batch, int32_t code, const char *sentence) {
     }
     dm_error_set(&batch->stop, code, 0, "%s", sentence);
     batch->stats.stopped = code;
+    announce(batch);
     int failed =
         fail_requests(batch, &batch->ready) != 0 || fail_requests(batch, &batch->waiting) != 0;
     for (uint32_t i = 0; i < batch->open_count; i++) {

@@ -68,6 +68,7 @@ struct deem_batch {
     deem_batch_settings settings;
     dm_limits limits; /* of the client and the options together */
     dm_reactor reactor;
+    int rung; /* the descriptor was made readable since the last step */
     dm_completions completions;
     dm_json_index index;
     dm_limiter limiter;
@@ -114,6 +115,9 @@ int32_t dm_batch_push(deem_batch *batch, dm_span state, int is_json, dm_span gro
 
 /* Takes the next finished row. DEEM_OK, DEEM_E_ABSENT or DEEM_E_MEMORY. */
 int32_t dm_batch_next(deem_batch *batch, deem_batch_row *row, deem_response **response);
+
+/* Says that no more rows come: packs that were being filled are sent. 0 or -1 (no memory). */
+int dm_batch_finish(deem_batch *batch);
 
 /* Notes that nothing more is sent, and ends all rows that were not. The first reason stays. 0 or -1
  * (no memory). */

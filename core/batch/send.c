@@ -472,6 +472,7 @@ static int32_t settle(deem_batch *batch, dm_batch_request *request, deem_respons
 int32_t dm_batch_step(deem_batch *batch) {
     dm_event events[8];
     int rang;
+    batch->rung = 0;
     dm_reactor_poll(&batch->reactor, events, sizeof events / sizeof *events, &rang);
     int32_t code = dm_engine_step(batch->client);
     deem_response *response = NULL;

@@ -14,6 +14,7 @@ KNOWS = {
     "protocol": ["base", "json", "http1", "questions", "answers"],
     "transport": ["base", "http1"],
     "engine": ["base", "json", "http1", "questions", "answers", "protocol", "transport"],
+    "batch": ["base", "json", "http1", "questions", "answers", "protocol", "transport", "engine"],
 }
 # A header of another library belongs to one place alone.
 OWNERS = {
