@@ -16,6 +16,12 @@ static _Atomic uint32_t gate;
  * milliseconds; the bound is for a thread that was killed or stopped inside. */
 #define GATE_WAIT_MS 2000
 
+/* A thread that finds the gate closed stays here for so long, once: were it to end at once, the TLS
+ * library's thread clean-up would run beside the library's own at exit, and crash. The process is
+ * gone long before, unless something at exit waits for the thread. */
+#define STAY_NS 500000000L
+static pthread_t leaving; /* the thread that exits; set before the gate closes */
+
 static void in_child(void) {
     atomic_fetch_add(&dm_fork_count, 1);
     /* The threads counted inside stayed in the parent. */
@@ -31,6 +37,7 @@ void dm_fork_watch(void) {
 }
 
 static void close_gate(void) {
+    leaving = pthread_self();
     uint32_t inside = atomic_fetch_or(&gate, GATE_CLOSED);
     for (int waited = 0; (inside & ~GATE_CLOSED) != 0 && waited < GATE_WAIT_MS; waited++) {
         struct timespec pause = {0, 1000000};
@@ -48,6 +55,12 @@ int dm_exit_gate_enter(void) {
         return 1;
     }
     atomic_fetch_sub(&gate, 1);
+    static _Thread_local int stayed;
+    if (!stayed && !pthread_equal(pthread_self(), leaving)) {
+        stayed = 1;
+        struct timespec pause = {0, STAY_NS};
+        nanosleep(&pause, NULL);
+    }
     return 0;
 }
 

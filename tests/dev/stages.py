@@ -153,7 +153,7 @@ def stage_coverage():
         old.unlink()
     result = ctest(folder, "coverage", "-LE", "abi|docs|dlopen|slow")
     report = folder / "coverage.json"
-    run(["gcovr", "-r", ROOT, "--filter", "core/", "--filter", "abi/src/", "--json", report, "--json-summary",
+    run(["gcovr", "-r", ROOT, "--gcov-ignore-parse-errors", "--filter", "core/", "--filter", "abi/src/", "--json", report, "--json-summary",
          folder / "summary.json", folder], "gcovr", "read the message above.")
     summary = json.loads((folder / "summary.json").read_text())
     for file in summary["files"]:
