@@ -122,16 +122,18 @@ static void beside_us(char *path, size_t size) {
     }
 }
 
-/* Lets OpenSSL register its exit handler now, which takes microseconds, so that the exit gate can
- * be registered behind it before libcurl's global init, which takes milliseconds: a process that
- * exits in the middle of that would else have OpenSSL torn down under the initialising thread. */
+/* Keeps OpenSSL, when nobody in this process has begun to use it, from tearing itself down at exit
+ * under threads that are inside (OPENSSL_INIT_NO_ATEXIT; the memory goes with the process). When
+ * somebody has, its exit handler stands already, and the exit gate, which is registered behind it,
+ * runs first. */
 static void prime_openssl(void *library) {
-    const uint64_t add_all_ciphers = 4; /* libssl's own init asks for it as well */
+    const uint64_t add_all_ciphers = 0x4; /* libssl's own init asks for it as well */
+    const uint64_t no_exit_handler = 0x80000;
     int (*init)(uint64_t options, const void *settings);
     void *function = dlsym(library, "OPENSSL_init_crypto");
     memcpy(&init, &function, sizeof init);
     if (init != NULL) {
-        init(add_all_ciphers, NULL);
+        init(add_all_ciphers | no_exit_handler, NULL);
     }
 }
 
