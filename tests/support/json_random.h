@@ -16,7 +16,8 @@ static inline uint32_t json_random_below(json_random *random, uint32_t below) {
     random->state ^= random->state >> 12;
     random->state ^= random->state << 25;
     random->state ^= random->state >> 27;
-    return (uint32_t)((random->state * UINT64_C(2685821657736338717)) >> 33) % below;
+    return (uint32_t)((random->state * UINT64_C(2685821657736338717)) >> 33) %
+           (below > 0 ? below : 1);
 }
 
 static inline void json_random_space(json_random *random, dm_bytes *out) {
