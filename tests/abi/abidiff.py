@@ -66,7 +66,8 @@ def records(work, include, compiler):
     source, library = work / "records.c", work / "records.so"
     source.write_text('#include "deemster.h"\ndeem_answer *records(deem_answer *answer);\n'
                       "deem_answer *records(deem_answer *answer) { return answer; }\n")
-    subprocess.run([compiler, "-std=c11", "-g", "-fPIC", "-shared", "-I", include, source, "-o", library], check=True)
+    subprocess.run([compiler, "-std=c11", "-g", "-fPIC", "-shared", f"-fdebug-prefix-map={ROOT}/=", "-I", include, source, "-o", library],
+                   check=True)
     return library
 
 
