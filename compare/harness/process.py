@@ -129,7 +129,10 @@ class Running:
                 raise ContestantFailed(self.death())
             self.buffer += part
         line, self.buffer = self.buffer.split(b"\n", 1)
-        return json.loads(line)
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise ContestantFailed(f"said what is not JSON: {line[:80]!r}") from None
 
     def death(self):
         try:

@@ -72,7 +72,7 @@ def published(run):
     for name in took_part(run):
         result = run["results"][name]
         latency, load = result["latency"], result.get("throughput", {})
-        share = f"{load['per_second'] / ceiling * 100:.0f} %" if ceiling and load else "–"
+        share = f"{number(load['per_second'] / ceiling * 100)} %" if ceiling and load else "–"
         rows.append([title(run, name), result["library"]["version"], *[number(latency[key]) for key in ("mean", "p50", "p95", "p99")],
                      "{} to {}".format(*map(number, latency["median_interval"])), number(load.get("per_second"), 0), share,
                      number(latency["cpu_us"]), number(load.get("cpu_us"))])
@@ -171,8 +171,9 @@ def verdicts(run):
     kinds = ["unclear", "wrong", "good refused", "hang", "crash"]
     text = [table(["contestant", "odd replies right", *kinds, "jevcompat's faults right", *kinds], rows),
             "A: accepted, rightly. R: refused, with the right reason. r: refused, the reason unclear. W: a wrong value was handed on. S: a good reply was "
-            "refused. H: no end within 12 s. C: the process died. Contestants whose retries can be set have two; a reply that the rules leave open counts "
-            "as right either way."]
+            "refused. H: no end within 12 s. C: the process died. Contestants whose retries can be set have two; what is written by "
+            "hand has none, and none offers gzip unless its library does: hence many of its refusals. A reply that the rules leave open counts as right "
+            "either way."]
     short = [run["contestants"][name]["title"] for name in names]
     for heading, part, cases in (("Odd replies, one by one", found["replies"], handed), ("jevcompat's faults, one by one", found["faults"], None)):
         listed = cases or list(next(iter(part.values()), {}))

@@ -25,8 +25,8 @@ EITHER = {"zstd_label", "s425", "float_usage", "usage_null", "dup_keys", "no-usa
 
 # What a refusal must speak of to have the right reason, by the code that the conformance case expects.
 SPEAKS = {
-    "INVALID_REPLY": r"valid|json|pars|decod|missing|miss|range|type|utf|shape|answer|expect|number|null|schema|field|key|eof|empty|body|noul|data|depth|recurs|finite|charact|unpack|subscript|property|undefined|encoding|compress|incorrect header",
-    "TRUNCATED": r"trunc|incomplete|clos|eof|terminat|end of|partial|reset|disconnect|premature|transfer|connection|json|unexpected end|expecting|early|body",
+    "INVALID_REPLY": r"valid|json|pars|decod|missing|miss|range|type|utf|shape|answer|expect|number|null|schema|field|key|eof|empty|body|noul|data|depth|recurs|finite|charact|unpack|subscript|property|undefined|coding|compress|incorrect header|not a |attribute|complet|204",
+    "TRUNCATED": r"trunc|incomplete|clos|eof|terminat|end of|partial|reset|disconnect|premature|transfer|connection|complet|json|unexpected end|expecting|early|body",
     "HTTP_REDIRECT": r"30\d|redirect", "HTTP_BAD_REQUEST": r"400|bad request", "HTTP_AUTHENTICATION": r"401|authent|unauthor",
     "HTTP_PAYMENT": r"402|payment", "HTTP_PERMISSION": r"403|permission|forbidden", "HTTP_NOT_FOUND": r"404|not found",
     "HTTP_CONFLICT": r"409|conflict", "HTTP_TOO_LARGE": r"413|too large", "HTTP_UNPROCESSABLE": r"422|unprocessable",

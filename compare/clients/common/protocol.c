@@ -1,5 +1,6 @@
 #include "protocol.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -334,7 +335,8 @@ static void do_verdict(void) {
         fputs("\"error\":", stdout);
         write_json_text(stdout, slot->last.error, strlen(slot->last.error));
     } else {
-        printf("\"noul\":%.17g", slot->last.noul);
+        /* JSON has no infinity: as text it is still told from a number. */
+        printf(isfinite(slot->last.noul) ? "\"noul\":%.17g" : "\"noul\":\"%g\"", slot->last.noul);
     }
     puts("}");
     release(&meter);
