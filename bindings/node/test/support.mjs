@@ -1,7 +1,9 @@
 // What the tests share: the mock server, a server that answers with scripted bytes, child processes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -80,12 +82,13 @@ export async function scripted(...replies) {
   };
 }
 
-/** Runs a program given as text in a process of its own. */
-export async function run(program, { args = [], env = {}, timeout = 60_000 } = {}) {
-  const child = spawn(process.execPath, [...args, "--input-type=module", "-e", program], {
-    env: { ...process.env, DEEMSTER_ENTRY: ENTRY, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+/** Runs a program given as text in a process of its own, by the runtime that runs the tests. */
+export async function run(program, { gc = false, env = {}, timeout = 60_000 } = {}) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "deemster-test-"));
+  const file = path.join(folder, "program.mjs");
+  writeFileSync(file, program);
+  const args = globalThis.Deno ? ["run", "-A", "--no-check", ...(gc ? ["--v8-flags=--expose-gc"] : []), file] : [...(gc ? ["--expose-gc"] : []), file];
+  const child = spawn(process.execPath, args, { env: { ...process.env, DEEMSTER_ENTRY: ENTRY, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (data) => (stdout += data));
@@ -93,6 +96,7 @@ export async function run(program, { args = [], env = {}, timeout = 60_000 } = {
   const timer = setTimeout(() => child.kill("SIGKILL"), timeout);
   const [code, signal] = await once(child, "close");
   clearTimeout(timer);
+  rmSync(folder, { recursive: true });
   return { code, signal, stdout, stderr };
 }
 
