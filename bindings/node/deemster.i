@@ -16,6 +16,7 @@
 %runtime %{
 #include <cmath>
 #include <string>
+#include <vector>
 
 /* A text argument: bytes copied from a JS string or Uint8Array, or none at all. */
 struct dmn_text {
@@ -106,7 +107,7 @@ static inline Napi::Value dmn_count(Napi::Env env, int64_t value) {
     (const char *path, size_t path_len), (const char *body, size_t body_len), (const char *body, size_t len),
     (const char *message, size_t len)
 };
-%typemap(in) (const int32_t *statuses, size_t count) (std::basic_string<int32_t> list) {
+%typemap(in) (const int32_t *statuses, size_t count) (std::vector<int32_t> list) {
     if (!$input.IsArray()) SWIG_exception_fail(SWIG_TypeError, "in $symname, argument $argnum: an array is needed");
     Napi::Array array = $input.As<Napi::Array>();
     for (uint32_t i = 0; i < array.Length(); i++) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the addon and libdeemster into prebuilds/, for the platform it runs on (`npm run build:native`).
-# DEEMSTER_LIBRARY names a libdeemster.so that is built already; DEEMSTER_BUILD a build folder to use (default build-node).
+# DEEMSTER_LIBRARY names a libdeemster.so that is built already; DEEMSTER_BUILD a build folder to use (default build-node);
+# DEEMSTER_NODE_CMAKE_ARGS is added to the CMake configuration.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -25,9 +26,11 @@ if [ -z "$library" ]; then
     cmake --build "$build" --target deemster -j 2
     library=$build/abi/libdeemster.so
 fi
-cmake -S "$here" -B "$build/node" -GNinja -DDEEMSTER_LIBRARY="$library" -DSWIG="$swig/bin/swig" > /dev/null
+# shellcheck disable=SC2086  # several arguments in one variable
+cmake -S "$here" -B "$build/node" -GNinja -DDEEMSTER_LIBRARY="$library" -DSWIG="$swig/bin/swig" ${DEEMSTER_NODE_CMAKE_ARGS:-} >/dev/null
 cmake --build "$build/node" -j 2
 mkdir -p "$target"
+rm -f "$target/libdeemster-curl.so.4" # of a release: here the system's libcurl is used
 install_stripped() { # a running program that has the old file open keeps it
     cp -L "$1" "$2.new"
     strip --strip-unneeded "$2.new"
