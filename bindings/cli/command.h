@@ -15,6 +15,7 @@ enum {
     CLI_BAD_REPLY = 6,    /* the reply failed the checks */
     CLI_REVIEW = 7,       /* inside the review band */
     CLI_LOCAL = 8,        /* this machine: memory, output, a missing program */
+    CLI_ROWS_FAILED = 9,      /* batch: some rows failed or were left out */
     CLI_INTERRUPTED = 130 /* Ctrl-C */
 };
 
@@ -26,6 +27,7 @@ struct cli_command {
     int (*run)(int argc, char **argv);
 };
 
+int cli_batch(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_evaluate(int argc, char **argv);
 int cli_mock(int argc, char **argv);

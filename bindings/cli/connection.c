@@ -42,8 +42,7 @@ static const struct argp_option options[] = {
     {"verbose", 'v', NULL, 0, "A line on standard error for each attempt and retry", 3},
     {0}};
 
-/* Reads "30", "1.5s", "800ms" or "2m" into milliseconds, or -1. */
-static int64_t read_time(const char *text) {
+int64_t cli_read_time(const char *text) {
     static const struct {
         const char *name;
         double ms;
@@ -62,7 +61,7 @@ static int64_t read_time(const char *text) {
 
 static int32_t set_time(struct argp_state *state, const char *option, const char *text,
                         deem_config *config, int32_t (*set)(deem_config *, int64_t)) {
-    int64_t ms = read_time(text);
+    int64_t ms = cli_read_time(text);
     if (ms < 0)
         argp_error(state, "%s needs a time such as 30, 1.5s or 800ms, not '%s'", option, text);
     return set(config, ms);

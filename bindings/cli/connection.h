@@ -3,6 +3,7 @@
 #define CLI_CONNECTION_H
 
 #include <argp.h>
+#include <stdint.h>
 
 #include "deemster.h"
 
@@ -17,6 +18,9 @@ struct cli_connection {
  * --ca-file, --lenient, --verbose. Parses into a struct cli_connection that cli_connection_start()
  * has set up. */
 extern const struct argp cli_connection_parser;
+
+/* Reads "30", "1.5s", "800ms" or "2m" into milliseconds, or -1. */
+int64_t cli_read_time(const char *text);
 
 void cli_connection_start(struct cli_connection *connection);
 void cli_connection_end(struct cli_connection *connection);

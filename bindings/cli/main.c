@@ -12,6 +12,7 @@
 static const struct cli_command commands[] = {
     {"check", "find what is wrong with question sets, offline", cli_check},
     {"evaluate", "ask a question set about a text or JSON state", cli_evaluate},
+    {"batch", "ask a question set about every row of a file", cli_batch},
     {"models", "list the server's models", cli_models},
     {"mock", "run the mock server", cli_mock},
 };

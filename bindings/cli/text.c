@@ -28,6 +28,24 @@ static size_t decode(const char *text, size_t len, uint32_t *character) {
     return size;
 }
 
+size_t cli_utf8(const char *text, size_t len) {
+    uint32_t c = 0;
+    size_t at = 0, size = 0;
+    while (at < len &&
+           ((unsigned char)text[at] < 0x80 || (size = decode(text + at, len - at, &c)) > 0))
+        at += (unsigned char)text[at] < 0x80 ? 1 : size;
+    return at;
+}
+
+bool cli_utf8_is_cut(const char *text, size_t len) {
+    unsigned char first = (unsigned char)text[0];
+    size_t size = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < len; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return false;
+    return len < size;
+}
+
 /* Characters that move the cursor, start a terminal's command or reorder what stands around them.
  */
 static bool steers(uint32_t c) {

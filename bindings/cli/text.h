@@ -19,6 +19,12 @@ enum { CLI_WHOLE = 0x7fffffff };
 /* The shortest decimal text that reads back as the same double; "nan" for none. size >= 32. */
 const char *cli_number(char *text, size_t size, double number);
 
+/* How many bytes at the start of the text are valid UTF-8: len when all of them are. */
+size_t cli_utf8(const char *text, size_t len);
+
+/* Whether the bytes, 1 to 3, begin a character that is cut off. */
+bool cli_utf8_is_cut(const char *text, size_t len);
+
 /* Writes a JSON document to stream: members and elements in order, commas by itself. */
 struct cli_json {
     FILE *stream;

@@ -13,7 +13,7 @@ from tools import ROOT, VENV, Failure, environment, run, say
 PACKAGES = [
     # build
     "ninja-build", "ccache", "pkg-config", "libcurl4-openssl-dev", "libmd-dev", "zlib1g-dev",
-    "libmicrohttpd-dev", "libgnutls28-dev", "libyajl-dev", "libuv1-dev", "python3-dev", "python3-venv",
+    "libmicrohttpd-dev", "libgnutls28-dev", "libyajl-dev", "libcsv-dev", "libuv1-dev", "python3-dev", "python3-venv",
     # tests
     "libcriterion-dev", "valgrind", "strace", "luajit", "nginx-light", "openssl", "tinyproxy", "jq",
     # checks
