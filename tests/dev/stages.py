@@ -51,7 +51,7 @@ def ctest(folder, what, *selection, env=None):
 def count_cases(text):
     """The cases that a runner counted itself (Criterion, ours, pytest, Node), or (0, 0)."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    found = re.findall(r"Tested: \d+ \| Passed: (\d+) \| Failed: (\d+) \| Crashed: (\d+)", text)
+    found = re.findall(r"Tested: \d+ \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)", text)
     if found:
         return sum(int(row[0]) for row in found), sum(int(row[1]) + int(row[2]) for row in found)
     ours = re.findall(r"^(\d+) passed, (\d+) failed$", text, re.M)
@@ -73,16 +73,19 @@ def stage_gcc():
 
 def stage_abi():
     """exported names, abidiff and its mutants, layout, header dialects, old clients, installed tree"""
+    configure_and_build(BUILD)
     return ctest(BUILD, "abi", "-L", "abi")
 
 
 def stage_docs():
     """every code block of the documentation, compiled and run"""
+    configure_and_build(BUILD)
     return ctest(BUILD, "docs", "-L", "docs")
 
 
 def stage_dlopen():
     """the library opened with no wrapper from other languages"""
+    configure_and_build(BUILD)
     return ctest(BUILD, "dlopen", "-L", "dlopen")
 
 
