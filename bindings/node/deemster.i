@@ -169,6 +169,8 @@ HANDLE_OUT(deem_client)
 HANDLE_OUT(deem_options)
 HANDLE_OUT(deem_response)
 HANDLE_OUT(deem_exchange)
+HANDLE_OUT(deem_batch_settings)
+HANDLE_OUT(deem_batch)
 
 /* The hot path and what has no use without it are hand-written (src/). */
 %ignore deem_submit_text;
@@ -180,8 +182,19 @@ HANDLE_OUT(deem_exchange)
 %ignore deem_response_answers;
 %ignore deem_response_probabilities;
 %ignore deem_answer;
-/* Batches are not wrapped. */
-%rename("$ignore", regextarget=1, fullname=1) "^deem_batch";
+%ignore deem_batch_room;
+%ignore deem_batch_push_text;
+%ignore deem_batch_push_json;
+%ignore deem_batch_push_error;
+%ignore deem_batch_finish;
+%ignore deem_batch_fd;
+%ignore deem_batch_step;
+%ignore deem_batch_next;
+%ignore deem_batch_stop;
+%ignore deem_batch_cancel;
+%ignore deem_batch_stats_read;
+%ignore deem_batch_row;
+%ignore deem_batch_stats;
 /* Nothing in Node may block its thread. */
 %ignore deem_evaluate_text;
 %ignore deem_evaluate_json;
@@ -198,6 +211,7 @@ extern "C" void *dmn_unwrap(napi_env raw, napi_value value, int32_t kind) {
     void *pointer = nullptr;
     swig_type_info *type = kind == DMN_CLIENT ? SWIGTYPE_p_deem_client
                            : kind == DMN_SET  ? SWIGTYPE_p_deem_question_set
+                           : kind == DMN_BATCH ? SWIGTYPE_p_deem_batch
                                               : SWIGTYPE_p_deem_options;
     Napi::Value object(env, value);
     if (!object.IsObject() || !SWIG_IsOK(SWIG_NAPI_ConvertPtr(object, &pointer, type, 0))) return nullptr;

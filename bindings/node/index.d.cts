@@ -315,6 +315,89 @@ export declare class Models {
   list(options?: RequestOptions): APIPromise<ModelCard[]>;
 }
 
+/** Options of evaluateMany(). The limits of a call count from the moment that the limiter releases its row. */
+export interface EvaluateManyOptions<T = unknown> extends RequestOptions {
+  model?: string | undefined;
+  /** Makes the state of an input; default: the input is the state. */
+  state?: ((input: T, index: number) => EntryInput) | undefined;
+  /** Rows of different groups never share a request or an answer. */
+  group?: ((input: T, index: number) => string) | undefined;
+  /** At most so many requests in any window; null for no limit. Default 1,000 in 60,000 ms. */
+  requestRate?: { requests: number; perMs: number } | null | undefined;
+  /** At most so many tokens in any window; null for no limit. Default 100,000 in 1,000 ms. */
+  tokenRate?: { tokens: number; perMs: number } | null | undefined;
+  /** The most requests in flight. Default 64; fewer while more do not pay. */
+  concurrency?: number | undefined;
+  /** How many rows are read ahead of the one that is taken. Default 4,096. */
+  window?: number | undefined;
+  /** How many bytes of states are held. Default 64 MiB. */
+  windowBytes?: number | undefined;
+  /** Rows in the order of the inputs (default), or as they are done. */
+  ordered?: boolean | undefined;
+  /** Among how many different states an equal one is looked for, which is not asked again; false for never. Default 4,096. */
+  dedupe?: number | false | undefined;
+  /** Many rows in one request: each question brings its row along, or the state holds the rows. Default "none". */
+  pack?: "none" | "question" | "state" | undefined;
+  /** The most rows in a request that packs. Default 20. */
+  packRows?: number | undefined;
+  /** Mixes the rows among the packs, the same way for the same seed. */
+  packShuffle?: number | undefined;
+  /** A file that every good row is written to before it is handed out. */
+  journal?: string | undefined;
+  /** Go on with what the journal holds: only what is missing is asked. */
+  resume?: boolean | undefined;
+  /** The most input tokens: nothing is sent that could pass it. */
+  maxTokens?: number | undefined;
+  /** Check, pack and count everything, and send nothing. */
+  rehearsal?: boolean | undefined;
+  /** Told how the batch stands, some ten times a second and at the end. */
+  onProgress?: ((stats: BatchStats) => void) | undefined;
+}
+
+/** How a batch stands. */
+export interface BatchStats {
+  /** Rows read, done, and of these failed, taken from the journal, equal to an earlier one, never sent. */
+  readonly pushed: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly restored: number;
+  readonly duplicates: number;
+  readonly unsent: number;
+  /** Requests sent, retries among them. */
+  readonly requests: number;
+  readonly retries: number;
+  /** Packs that were halved and asked again. */
+  readonly splits: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly estimatedTokens: number;
+  /** As the replies state; undefined when none did. */
+  readonly cost: number | undefined;
+  /** How much longer nothing is sent because the server asked so. */
+  readonly pausedMs: number;
+  readonly inFlight: number;
+  readonly concurrency: number;
+  /** Nothing more is sent: the token cap, or an error that hits every row. */
+  readonly stopped: boolean;
+}
+
+/** A row of evaluateMany(): a result or an error, never both. */
+export type Row<Q extends Questions, T> = {
+  readonly index: number;
+  readonly input: T;
+  /** The answers come from the journal. */
+  readonly restored: boolean;
+  /** The state equals an earlier one and has its answers. */
+  readonly duplicate: boolean;
+  /** The row was never sent. */
+  readonly unsent: boolean;
+} & ({ readonly result: SystemOneResult<Q>; readonly error: undefined } | { readonly result: undefined; readonly error: TypeSafeError });
+
+/** The rows of an evaluateMany(). Goes with the first next(); breaking off cancels what is in flight. */
+export interface Evaluations<Q extends Questions, T> extends AsyncIterableIterator<Row<Q, T>> {
+  readonly stats: BatchStats;
+}
+
 export declare class TypeSafeClient {
   readonly baseURL: string;
   readonly defaultModel: string;
@@ -333,6 +416,15 @@ export declare class TypeSafeClient {
     request: SystemOneRequest<Q> & E,
     options?: RequestOptions,
   ): APIPromise<SystemOneResult<Q>>;
+  /**
+   * Answers questions about many states: rows are read as fast as they are taken, requests are limited, packed and tried again
+   * by the core. A row that fails has an error and does not end the others.
+   */
+  evaluateMany<const Q extends Questions, T>(
+    inputs: Iterable<T> | AsyncIterable<T>,
+    questions: Q | QuestionSet<Q>,
+    options?: EvaluateManyOptions<T>,
+  ): Evaluations<Q, T>;
   /** Cancels the calls in flight. May be called again; a client that is never closed does no harm. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

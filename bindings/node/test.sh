@@ -14,5 +14,5 @@ tests=("${@:-test/*.test.mjs}")
 node --test --test-timeout=300000 ${tests[@]}
 if [ $# -eq 0 ]; then
     echo "the same with the thread driver, which other runtimes use"
-    DEEMSTER_NODE_DRIVER=thread node --test --test-timeout=300000 test/{conformance,client,errors,signals,lifecycle}.test.mjs
+    DEEMSTER_NODE_DRIVER=thread node --test --test-timeout=300000 test/{conformance,client,errors,signals,lifecycle,many}.test.mjs
 fi

@@ -6,6 +6,8 @@ const { filtered, masked, resolveLevel } = require("./logging.js");
 const { native } = require("./native.js");
 const { compile } = require("./question_set.js");
 const settings = require("./settings.js");
+const { stateText } = require("./state.js");
+const STATUS = require("./status.js");
 
 /** What a client and its calls share beside the caller's own object, so that this one can be collected. */
 class Core {
@@ -13,6 +15,7 @@ class Core {
   slot = -1;
   closed = false;
   pending = new Map(); // calls by their ids
+  batches = new Set(); // evaluateMany() under way
   calls = 0;
 
   constructor(fields, givenDeadline) {
@@ -43,6 +46,7 @@ class Core {
     const { slot, handle } = this;
     this.slot = -1;
     this.handle = null;
+    for (const batch of this.batches) batch.abort("the client was closed");
     if (slot >= 0) native().closeClient(slot);
     else if (handle !== null) native().deem_client_free(handle);
   }
@@ -86,6 +90,7 @@ const isBrowser = () => globalThis.window?.document !== undefined && globalThis.
 class TypeSafeClient {
   #core;
   #fetch;
+  #newHandle; // another client of the core with the same settings
 
   constructor(config = {}) {
     if (typeof config !== "object" || config === null) throw new TypeSafeError("TypeSafeClient takes an object of options.");
@@ -110,7 +115,9 @@ class TypeSafeClient {
     this.fetch = config.fetch ?? ((input, init) => globalThis.fetch(input, init));
     this.#fetch = config.fetch;
     this.#core = new Core(this, config.deadline);
-    this.#core.handle = settings.newClient(native(), config, this, apiKey);
+    const own = { ...config };
+    this.#newHandle = () => settings.newClient(native(), own, this, apiKey);
+    this.#core.handle = this.#newHandle();
     unused.register(this, this.#core, this);
     this.models = new Models((...request) => this.#request(...request));
   }
@@ -154,6 +161,43 @@ class TypeSafeClient {
     const handle = options === undefined && model === undefined && extra === undefined
       ? undefined : this.#options(call, engine.addon, engine.options, options, model, extra);
     engine.submitted(call, engine.addon.submit(slot, set.slot, json, text, handle));
+  }
+
+  /**
+   * Answers questions about many states: an async iterator of rows, each with its result or its error. Breaking off, or
+   * aborting the signal, cancels what is in flight. Rejects at the first row, and never throws, when an argument is wrong.
+   */
+  evaluateMany(inputs, questions, options = {}) {
+    const call = new Call(this, this.#core);
+    return new (require("./batch.js").Evaluations)(call, inputs, options ?? {}, (batch) => this.#openBatch(call, questions, options ?? {}, batch));
+  }
+
+  #openBatch(call, questions, options, batch) {
+    const core = this.#core;
+    if (core.closed) throw new TypeSafeError("the client is closed");
+    if (this.#fetch) throw new TypeSafeError("evaluateMany has a transport of its own: a client with the fetch option cannot do it.");
+    const engine = getEngine();
+    const { addon } = engine;
+    const set = compile(questions);
+    const own = require("./batch.js").newSettings(addon, options, this.#options(call, addon, engine.options, options, options.model));
+    const handle = this.#newHandle(); // a batch has its own connections
+    let made = null;
+    try {
+      const [status, opened] = addon.deem_batch_new(handle, set.handle, own);
+      made = opened;
+      if (status !== STATUS.OK) throw settings.settingError(addon, status, addon.deem_batch_settings_error(own)[1]);
+      const slot = addon.openBatch(made, handle);
+      engine.cores[slot] = batch;
+      core.batches.add(batch);
+      batch.onEnd = () => core.batches.delete(batch);
+      return slot;
+    } catch (error) {
+      addon.deem_batch_free(made);
+      addon.deem_client_free(handle);
+      throw error;
+    } finally {
+      addon.deem_batch_settings_free(own);
+    }
   }
 
   #request(method, path, options, change) {
@@ -212,21 +256,6 @@ class TypeSafeClient {
 
 function asyncDispose() {
   return Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
-}
-
-/** A state that is no text as JSON: an object or an array. */
-function stateText(state) {
-  if (typeof state !== "object" || state === null) {
-    throw new TypeSafeError(`state must be a string, an object or an array, not ${state === null ? "null" : typeof state}.`);
-  }
-  let text;
-  try {
-    text = JSON.stringify(state);
-  } catch (cause) {
-    throw new TypeSafeError(`state cannot be written as JSON: ${cause.message}`, { cause });
-  }
-  if (text === undefined) throw new TypeSafeError("state has no JSON form: its toJSON gives undefined.");
-  return text;
 }
 
 /** Fields of a request that the core does not know, as [name, JSON] pairs; undefined when there are none. */

@@ -108,10 +108,17 @@ class Engine {
 
   /** Settles the promises of the calls that the addon hands over: [slot, id, code, body, details] each. */
   finish(list) {
+    let batches;
     for (let i = 0; i < list.length; i += 5) {
       const { pending } = this.cores[list[i]];
-      const call = pending.get(list[i + 1]);
       const code = list[i + 2];
+      if (pending === undefined) {
+        const batch = this.cores[list[i]];
+        batch.finishRow(list[i + 1], (code & 0xffff) - 2, code >> 16, list[i + 3], list[i + 4]);
+        (batches ??= new Set()).add(batch);
+        continue;
+      }
+      const call = pending.get(list[i + 1]);
       pending.delete(list[i + 1]);
       if (code === 0 || code === -1) {
         if (call !== undefined && !call.settled) this.succeed(call, list[i + 3], list[i + 4], code < 0);
@@ -121,6 +128,7 @@ class Engine {
         this.fail(call, list[i + 3], list[i + 4]);
       }
     }
+    for (const batch of batches ?? []) batch.rowsFinished();
   }
 
   succeed(call, body, details, large) {

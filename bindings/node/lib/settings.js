@@ -188,4 +188,4 @@ function callOptions(addon, handle, limits, options, model, extra) {
 
 const fromOption = (option, variable) => option ?? fromEnvironment(variable);
 
-module.exports = { DEFAULT_RETRY, DEFAULT_TIMEOUT, ENV, callOptions, deadlineFor, fromOption, limit, mergeRetry, newClient, text };
+module.exports = { DEFAULT_RETRY, DEFAULT_TIMEOUT, ENV, callOptions, deadlineFor, fromOption, limit, mergeRetry, newClient, settingError, setter, text };

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "deemster.h"
+#include "deemster_experimental.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,24 +33,30 @@ extern "C" {
 #define DMN_SET 2
 /** What dmn_unwrap() looks for. */
 #define DMN_OPTIONS 3
+/** What dmn_unwrap() looks for. */
+#define DMN_BATCH 4
 
 /** How many finished responses are kept for reuse. */
 #define DMN_SPARE_RESPONSES 64
 
 struct uv_poll_s;
 
-/** A client that JS knows by its slot number. */
+/** A client or a batch that JS knows by its slot number; free when it is neither. */
 typedef struct dmn_client_slot {
-    deem_client *client;    /**< NULL: the slot is free. */
+    deem_client *client;    /**< NULL: not a client. */
+    deem_batch *batch;      /**< NULL: not a batch. */
+    deem_client *used;      /**< The client of a batch, freed after it. */
+    int32_t trouble;        /**< A batch: what its last step came to. */
     struct uv_poll_s *poll; /**< Loop driver: its registration, or NULL. */
     int32_t fd;             /**< Its descriptor, borrowed from the client. */
-    uint32_t in_flight;     /**< Calls submitted and not yet handed to JS. */
+    uint32_t in_flight;     /**< Calls submitted, rows pushed, and not yet handed to JS. */
     bool closing;           /**< Freed once nothing is in flight. */
 } dmn_client_slot;
 
-/** A call that is over and waits to be handed to JS. */
+/** A call or row that is over and waits to be handed to JS. */
 typedef struct dmn_finished {
-    uint64_t id;
+    uint64_t id;        /**< Of a row: its tag. */
+    uint32_t row_flags; /**< DEEM_ROW_* bits of a row. */
     deem_response *response;
     int32_t slot;
 } dmn_finished;
@@ -111,8 +118,28 @@ dmn_environment *dmn_arguments(napi_env env, napi_callback_info info, size_t *co
 /** The client of a slot number given by JS, or NULL with a JS exception pending. */
 dmn_client_slot *dmn_client_at(dmn_environment *environment, napi_value value);
 
+/** The batch of a slot number given by JS, or NULL with a JS exception pending. */
+dmn_client_slot *dmn_batch_at(dmn_environment *environment, napi_value value);
+
+/** Whether a slot is taken. */
+static inline bool dmn_in_use(const dmn_client_slot *slot) {
+    return slot->client != NULL || slot->batch != NULL;
+}
+
+/** Puts a client or a batch into a free slot and has it driven. @return The slot, -1 when that cannot be. */
+int32_t dmn_open_slot(dmn_environment *environment, dmn_client_slot entry);
+
+/** Counts a call or row that was taken: the environment stays alive until it is handed to JS. */
+void dmn_count_in(dmn_environment *environment, dmn_client_slot *slot);
+
+/** Reads a JS string as UTF-8 into the environment's scratch buffer. @return false with nothing changed. */
+bool dmn_read_text(dmn_environment *environment, napi_value value, const char **text, size_t *len);
+
+/** Gives a large scratch buffer back. */
+void dmn_trim(dmn_environment *environment);
+
 /**
- * Steps one client and gathers what has finished. The lock must be held. Any thread.
+ * Steps one client or batch and gathers what has finished. The lock must be held. Any thread.
  * @return How many calls finished.
  */
 size_t dmn_step(dmn_environment *environment, int32_t slot);
@@ -122,7 +149,7 @@ size_t dmn_step(dmn_environment *environment, int32_t slot);
  * are each client's own. code 0: body is the reply's text and details the packed particulars (see
  * results.c); code -1: the same, but a token count is beyond 2^53; code -2, a reply that a lenient
  * call takes though a check failed, and any other code: details is a response handle that JS must
- * free. JS thread.
+ * free. For a row of a batch the code is 2 more, plus its DEEM_ROW_* bits times 65536. JS thread.
  * @return The array, or NULL when nothing has finished.
  */
 napi_value dmn_take_finished(dmn_environment *environment);
@@ -143,7 +170,19 @@ napi_value dmn_cancel(napi_env env, napi_callback_info info);
  * a wait. */
 napi_value dmn_flush(napi_env env, napi_callback_info info);
 
-/** Frees a client slot that is closing and has nothing in flight. The lock must not be held. JS
+/** openBatch(handle, client) -> slot, which takes both handles over. */
+napi_value dmn_open_batch(napi_env env, napi_callback_info info);
+
+/** pushRow(batch, kind, text, group, tag) -> the room that is left, or minus a status; kind 0: text, 1: JSON, 2: an error whose sentence is the text. */
+napi_value dmn_push_row(napi_env env, napi_callback_info info);
+
+/** endBatch(batch, how) -> status; how 0: finish, 1: stop, 2: cancel. */
+napi_value dmn_end_batch(napi_env env, napi_callback_info info);
+
+/** batchState(batch) -> numbers, in the order of lib/batch.js. */
+napi_value dmn_batch_state(napi_env env, napi_callback_info info);
+
+/** Frees a slot that is closing and has nothing in flight. The lock must not be held. JS
  * thread. */
 void dmn_settle_client(dmn_environment *environment, int32_t slot);
 

@@ -23,8 +23,8 @@ static bool reserve(dmn_environment *environment, size_t room) {
 /* Reads a JS string as UTF-8 into the scratch buffer. A string of n UTF-16 units needs at most 3n
  * bytes, and the buffer is never read into its last four bytes without asking for the exact length.
  */
-static bool read_text(dmn_environment *environment, napi_value value, const char **text,
-                      size_t *len) {
+bool dmn_read_text(dmn_environment *environment, napi_value value, const char **text,
+                   size_t *len) {
     napi_env env = environment->env;
     if (!reserve(environment, FIRST_SCRATCH) ||
         napi_get_value_string_utf8(env, value, environment->scratch, environment->scratch_room,
@@ -45,7 +45,7 @@ static bool read_text(dmn_environment *environment, napi_value value, const char
 }
 
 /* A large state is rare: the buffer does not stay large because of it. */
-static void trim(dmn_environment *environment) {
+void dmn_trim(dmn_environment *environment) {
     if (environment->scratch_room > 4 * FIRST_SCRATCH) {
         free(environment->scratch);
         environment->scratch = NULL;
@@ -67,17 +67,21 @@ static bool read_options(napi_env env, napi_value value, deem_options **options)
     return *options != NULL;
 }
 
+void dmn_count_in(dmn_environment *environment, dmn_client_slot *slot) {
+    if (slot->in_flight++ == 0 && environment->by_loop) {
+        dmn_loop_hold(slot, true);
+    }
+    if (environment->in_flight++ == 0 && !environment->by_loop) {
+        napi_ref_threadsafe_function(environment->env, environment->wake);
+    }
+}
+
 /* Counts a call that was submitted, and gives JS its id or minus the status. */
 static napi_value submitted(dmn_environment *environment, dmn_client_slot *client, int32_t status,
                             uint64_t id) {
     napi_value result;
     if (status == DEEM_OK) {
-        if (client->in_flight++ == 0 && environment->by_loop) {
-            dmn_loop_hold(client, true);
-        }
-        if (environment->in_flight++ == 0 && !environment->by_loop) {
-            napi_ref_threadsafe_function(environment->env, environment->wake);
-        }
+        dmn_count_in(environment, client);
     }
     napi_create_double(environment->env, status == DEEM_OK ? (double)id : (double)-status, &result);
     return result;
@@ -105,7 +109,7 @@ napi_value dmn_submit(napi_env env, napi_callback_info info) {
         return dmn_refuse(env, "this is no open question set");
     }
     if (napi_get_value_bool(env, argument[2], &json) != napi_ok ||
-        !read_text(environment, argument[3], &state, &len)) {
+        !dmn_read_text(environment, argument[3], &state, &len)) {
         return dmn_refuse(env, "the state must be a string");
     }
     if (!read_options(env, argument[4], &options)) {
@@ -114,7 +118,7 @@ napi_value dmn_submit(napi_env env, napi_callback_info info) {
     deem_question_set *questions = environment->sets[set];
     int32_t status = json ? deem_submit_json(client->client, questions, state, len, options, &id)
                           : deem_submit_text(client->client, questions, state, len, options, &id);
-    trim(environment);
+    dmn_trim(environment);
     return submitted(environment, client, status, id);
 }
 
@@ -142,7 +146,7 @@ napi_value dmn_submit_request(napi_env env, napi_callback_info info) {
         return dmn_refuse(env, "method and path must be strings");
     }
     if (type != napi_undefined && type != napi_null &&
-        !read_text(environment, argument[3], &body, &body_len)) {
+        !dmn_read_text(environment, argument[3], &body, &body_len)) {
         return dmn_refuse(env, "the body must be a string");
     }
     if (!read_options(env, argument[4], &options)) {
@@ -150,7 +154,7 @@ napi_value dmn_submit_request(napi_env env, napi_callback_info info) {
     }
     int32_t status = deem_submit_request(client->client, method, method_len, path, path_len, body,
                                          body_len, options, &id);
-    trim(environment);
+    dmn_trim(environment);
     return submitted(environment, client, status, id);
 }
 
@@ -184,7 +188,7 @@ napi_value dmn_flush(napi_env env, napi_callback_info info) {
         pthread_mutex_trylock(&environment->lock) != 0) {
         return NULL;
     }
-    if (environment->clients[slot].client != NULL) {
+    if (dmn_in_use(&environment->clients[slot])) {
         dmn_step(environment, slot);
     }
     pthread_mutex_unlock(&environment->lock);

@@ -19,15 +19,31 @@ dmn_environment *dmn_arguments(napi_env env, napi_callback_info info, size_t *co
     return data;
 }
 
-dmn_client_slot *dmn_client_at(dmn_environment *environment, napi_value value) {
+static dmn_client_slot *slot_at(dmn_environment *environment, napi_value value) {
     int32_t slot = -1;
     if (napi_get_value_int32(environment->env, value, &slot) != napi_ok || slot < 0 ||
-        slot >= environment->client_count || environment->clients[slot].client == NULL ||
-        environment->clients[slot].closing) {
-        dmn_refuse(environment->env, "this is no open client");
+        slot >= environment->client_count || environment->clients[slot].closing) {
         return NULL;
     }
     return &environment->clients[slot];
+}
+
+dmn_client_slot *dmn_client_at(dmn_environment *environment, napi_value value) {
+    dmn_client_slot *slot = slot_at(environment, value);
+    if (slot == NULL || slot->client == NULL) {
+        dmn_refuse(environment->env, "this is no open client");
+        return NULL;
+    }
+    return slot;
+}
+
+dmn_client_slot *dmn_batch_at(dmn_environment *environment, napi_value value) {
+    dmn_client_slot *slot = slot_at(environment, value);
+    if (slot == NULL || slot->batch == NULL) {
+        dmn_refuse(environment->env, "this is no open batch");
+        return NULL;
+    }
+    return slot;
 }
 
 /* start(byLoop, onFinished) -> 1 when the loop drives, 0 when a thread does. */
@@ -54,10 +70,10 @@ static napi_value start(napi_env env, napi_callback_info info) {
     return result;
 }
 
-/* A free slot in a table of pointers-and-more, growing it when there is none; -1 without memory. */
+/* A free slot, growing the table when there is none; -1 without memory. */
 static int32_t free_client_slot(dmn_environment *environment) {
     int32_t slot = 0;
-    while (slot < environment->client_count && environment->clients[slot].client != NULL) {
+    while (slot < environment->client_count && dmn_in_use(&environment->clients[slot])) {
         slot++;
     }
     if (slot == environment->client_count) {
@@ -72,6 +88,23 @@ static int32_t free_client_slot(dmn_environment *environment) {
     return slot;
 }
 
+int32_t dmn_open_slot(dmn_environment *environment, dmn_client_slot entry) {
+    pthread_mutex_lock(&environment->lock);
+    int32_t slot = free_client_slot(environment);
+    if (slot >= 0) {
+        dmn_client_slot *free_entry = &environment->clients[slot];
+        *free_entry = entry;
+        bool added = environment->by_loop ? dmn_loop_add(environment, free_entry, slot)
+                                          : dmn_thread_add(environment, free_entry, slot);
+        if (!added) {
+            *free_entry = (dmn_client_slot){0};
+            slot = -1;
+        }
+    }
+    pthread_mutex_unlock(&environment->lock);
+    return slot;
+}
+
 /* openClient(handle) -> slot. The slot takes over the handle's reference when this succeeds. */
 static napi_value open_client(napi_env env, napi_callback_info info) {
     napi_value argument, result;
@@ -83,23 +116,10 @@ static napi_value open_client(napi_env env, napi_callback_info info) {
         return dmn_refuse(env, "openClient takes a client");
     }
     if (deem_client_fd(client, &fd) != DEEM_OK) {
-        return dmn_refuse(env,
-                          "the client has no descriptor to wait on: are file descriptors used up?");
+        return dmn_refuse(env, "the client has no descriptor to wait on: are file descriptors used up?");
     }
-    pthread_mutex_lock(&environment->lock);
-    int32_t slot = free_client_slot(environment);
-    bool added = false;
-    if (slot >= 0) {
-        dmn_client_slot *entry = &environment->clients[slot];
-        *entry = (dmn_client_slot){.client = client, .fd = fd};
-        added = environment->by_loop ? dmn_loop_add(environment, entry, slot)
-                                     : dmn_thread_add(environment, entry, slot);
-        if (!added) {
-            *entry = (dmn_client_slot){0};
-        }
-    }
-    pthread_mutex_unlock(&environment->lock);
-    if (!added) {
+    int32_t slot = dmn_open_slot(environment, (dmn_client_slot){.client = client, .fd = fd});
+    if (slot < 0) {
         return dmn_refuse(env, "the client cannot be waited on");
     }
     napi_create_int32(env, slot, &result);
@@ -109,22 +129,23 @@ static napi_value open_client(napi_env env, napi_callback_info info) {
 void dmn_settle_client(dmn_environment *environment, int32_t slot) {
     pthread_mutex_lock(&environment->lock);
     dmn_client_slot *entry = &environment->clients[slot];
-    deem_client *client = NULL;
-    if (entry->client != NULL && entry->closing && entry->in_flight == 0) {
+    dmn_client_slot gone = {0};
+    if (dmn_in_use(entry) && entry->closing && entry->in_flight == 0) {
         if (environment->by_loop) {
             dmn_loop_remove(environment, entry);
         } else {
             dmn_thread_remove(environment, entry);
         }
-        client = entry->client;
+        gone = *entry;
         *entry = (dmn_client_slot){0};
     }
     pthread_mutex_unlock(&environment->lock);
-    deem_client_free(client);
+    deem_batch_free(gone.batch);
+    deem_client_free(gone.used);
+    deem_client_free(gone.client);
 }
 
-/* closeClient(slot): cancels its calls; the client goes when the last of them has been handed to
- * JS. */
+/* closeClient(slot): cancels its calls or rows; it goes when the last of them has been handed to JS. */
 static napi_value close_client(napi_env env, napi_callback_info info) {
     napi_value argument;
     size_t count = 1;
@@ -133,12 +154,17 @@ static napi_value close_client(napi_env env, napi_callback_info info) {
     if (environment == NULL || count < 1) {
         return dmn_refuse(env, "closeClient takes a client");
     }
-    dmn_client_slot *entry = dmn_client_at(environment, argument);
-    if (entry == NULL) {
-        return NULL;
+    dmn_client_slot *entry = slot_at(environment, argument);
+    if (entry == NULL || !dmn_in_use(entry)) {
+        return dmn_refuse(env, "this is neither an open client nor an open batch");
     }
     napi_get_value_int32(env, argument, &slot);
     entry->closing = true;
+    if (entry->batch != NULL) {
+        pthread_mutex_lock(&environment->lock);
+        deem_batch_cancel(entry->batch);
+        pthread_mutex_unlock(&environment->lock);
+    }
     deem_client_close(entry->client);
     dmn_settle_client(environment, slot);
     return NULL;
@@ -189,6 +215,8 @@ static napi_value close_set(napi_env env, napi_callback_info info) {
 
 void dmn_environment_free(dmn_environment *environment) {
     for (int32_t slot = 0; slot < environment->client_count; slot++) {
+        deem_batch_free(environment->clients[slot].batch);
+        deem_client_free(environment->clients[slot].used);
         deem_client_free(environment->clients[slot].client);
     }
     for (int32_t slot = 0; slot < environment->set_count; slot++) {
@@ -230,6 +258,10 @@ void dmn_add_functions(napi_env env, napi_value exports) {
         {"submitRequest", dmn_submit_request},
         {"cancel", dmn_cancel},
         {"flush", dmn_flush},
+        {"openBatch", dmn_open_batch},
+        {"pushRow", dmn_push_row},
+        {"endBatch", dmn_end_batch},
+        {"batchState", dmn_batch_state},
     };
     dmn_environment *environment = calloc(1, sizeof *environment);
     if (environment == NULL) {

@@ -31,10 +31,29 @@ enum {
 /* What JS gets of each: slot, id, code, body, details. */
 #define PARTS 5
 
+/* Takes the next finished call or row of a slot. false: there is none. */
+static bool take_next(dmn_client_slot *slot, dmn_finished *finished) {
+    if (slot->batch == NULL) {
+        return deem_client_next(slot->client, &finished->id, &finished->response) == DEEM_OK &&
+               finished->id != 0;
+    }
+    deem_batch_row row;
+    if (deem_batch_next(slot->batch, &row, sizeof row, &finished->response) != DEEM_OK) {
+        return false;
+    }
+    finished->id = row.tag;
+    finished->row_flags = row.flags;
+    return true;
+}
+
 size_t dmn_step(dmn_environment *environment, int32_t slot) {
-    deem_client *client = environment->clients[slot].client;
+    dmn_client_slot *entry = &environment->clients[slot];
     size_t before = environment->finished_count;
-    deem_client_step(client);
+    if (entry->batch != NULL) {
+        entry->trouble = deem_batch_step(entry->batch);
+    } else {
+        deem_client_step(entry->client);
+    }
     for (;;) {
         if (environment->finished_count == environment->finished_room) {
             size_t room = environment->finished_room * 2 + 64;
@@ -45,19 +64,17 @@ size_t dmn_step(dmn_environment *environment, int32_t slot) {
             environment->finished = more;
             environment->finished_room = room;
         }
-        uint64_t id = 0;
-        deem_response *response =
-            environment->spare_count > 0 ? environment->spare[environment->spare_count - 1] : NULL;
-        bool reused = response != NULL;
-        int32_t status = deem_client_next(client, &id, &response);
-        if (status != DEEM_OK || id == 0) {
+        bool spare = environment->spare_count > 0;
+        dmn_finished finished = {
+            .slot = slot,
+            .response = spare ? environment->spare[environment->spare_count - 1] : NULL};
+        if (!take_next(entry, &finished)) {
             break;
         }
-        if (reused) {
+        if (spare) {
             environment->spare_count--;
         }
-        environment->finished[environment->finished_count++] =
-            (dmn_finished){.id = id, .response = response, .slot = slot};
+        environment->finished[environment->finished_count++] = finished;
     }
     return environment->finished_count - before;
 }
@@ -192,7 +209,11 @@ napi_value dmn_take_finished(dmn_environment *environment) {
         } else {
             item[4] = dmn_wrap_response(env, response);
         }
-        napi_create_int32(env, doubtful ? DOUBTFUL : large ? LARGE_COUNT : code, &item[2]);
+        code = doubtful ? DOUBTFUL : large ? LARGE_COUNT : code;
+        if (client->batch != NULL) {
+            code = (code - DOUBTFUL) | (int32_t)(taken[i].row_flags << 16);
+        }
+        napi_create_int32(env, code, &item[2]);
         for (uint32_t part = 0; part < PARTS; part++) {
             napi_set_element(env, list, (uint32_t)i * PARTS + part, item[part]);
         }

@@ -27,7 +27,7 @@ static void *drive(void *data) {
             }
             int32_t slot = (int32_t)events[i].data.u64;
             /* The client may have gone since the event was fetched. */
-            if (slot < environment->client_count && environment->clients[slot].client != NULL) {
+            if (slot < environment->client_count && dmn_in_use(&environment->clients[slot])) {
                 wake = dmn_step(environment, slot) > 0 || wake;
             }
         }

@@ -9,6 +9,8 @@ const same = <T extends true>(_?: T): void => {};
 
 const client = new TypeSafeClient({ apiKey: "k", retry: { maxRetries: 1 } });
 
+declare const console: { log(...values: unknown[]): void };
+
 export async function literals() {
   const result = await client.systemOne({
     state: "text",
@@ -100,6 +102,17 @@ export async function promises() {
   const models = await client.models.list({ headers: { a: "b" } });
   const policy: RetryPolicy = client.retry;
   return [whole, data, response, mapped, status, models[0]?.release_date, policy.httpStatuses.has(429)];
+}
+
+export async function many(tickets: AsyncIterable<Ticket>) {
+  const rows = client.evaluateMany(tickets, { q: choice("q", { a: null, b: null }) }, { state: (ticket) => ticket.text ?? "", requestRate: null, pack: "question" });
+  for await (const row of rows) {
+    same<Equal<typeof row.input, Ticket>>();
+    if (row.error) throw row.error;
+    same<Equal<typeof row.result.answers.q.choice, "a" | "b">>();
+  }
+  for await (const { index, result } of client.evaluateMany(["a"], new QuestionSet({ q: noul("q") }))) console.log(index, result?.answers.q.noul);
+  return rows.stats.requests;
 }
 
 export async function failures() {
