@@ -31,8 +31,9 @@ struct run {
     deem_batch_stats stats;
     deem_response *response;
     int interrupts;
-    int signals; /* a descriptor, or -1 when SIGINT is ignored */
-    bool ended;  /* no more rows are pushed */
+    int signals;  /* a descriptor, or -1 when SIGINT is ignored */
+    bool ended;   /* no more rows are pushed */
+    bool stopped; /* and no more are sent */
     uint64_t pushed, taken, written, failed, reviewed;
     char *model;       /* of the first answer */
     bool warned;       /* that the model changed */
@@ -77,6 +78,7 @@ static void read_stats(struct run *run) {
 static void stop(struct run *run) {
     cli_must(deem_batch_stop(run->batch));
     run->ended = true;
+    run->stopped = true;
 }
 
 /* The first Ctrl-C lets what is in flight finish, the second cancels it. */
@@ -209,7 +211,7 @@ static void drain(struct run *run) {
             run->reviewed += review;
             run->written++;
             if (asked->max_errors >= 0 && run->failed > (uint64_t)asked->max_errors &&
-                !run->ended) {
+                !run->stopped) {
                 cli_progress_end(&run->progress);
                 fprintf(stderr, "deemster: stopping, since more than %lld rows failed\n",
                         (long long)asked->max_errors);

@@ -15,7 +15,7 @@ enum {
     CLI_BAD_REPLY = 6,    /* the reply failed the checks */
     CLI_REVIEW = 7,       /* inside the review band */
     CLI_LOCAL = 8,        /* this machine: memory, output, a missing program */
-    CLI_ROWS_FAILED = 9,      /* batch: some rows failed or were left out */
+    CLI_ROWS_FAILED = 9,  /* batch: some rows failed or were left out */
     CLI_INTERRUPTED = 130 /* Ctrl-C */
 };
 

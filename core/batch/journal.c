@@ -346,7 +346,6 @@ int dm_journal_restore(dm_journal *journal, dm_row *row, deem_question_set *set,
 
 void dm_journal_close(dm_journal *journal) {
     if (journal->fd >= 0) {
-        fdatasync(journal->fd);
         close(journal->fd);
     }
     dm_free(journal->offsets);

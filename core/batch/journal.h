@@ -43,7 +43,7 @@ int dm_journal_append(dm_journal *journal, dm_row *const *rows, uint32_t count);
 int dm_journal_restore(dm_journal *journal, dm_row *row, deem_question_set *set, int32_t check,
                        dm_json_index *index);
 
-/* Brings everything to the disk, gives up the lock and the memory. */
+/* Gives up the lock and the memory. */
 void dm_journal_close(dm_journal *journal);
 
 #endif

@@ -94,6 +94,14 @@ def fuzz(arguments):
             raise Failure(f"{program.name} found a failing input: it lies in {found}.")
 
 
+def soak(arguments):
+    """kill a batch of 10,000 rows at 200 random moments and hold what it resumes to (./dev soak ROWS KILLS: others)"""
+    build([])
+    env = environment(DEEMSTER=str(built("deemster")), DEEMSTER_MOCK=str(built("deemster-mock")))
+    rows, kills = (arguments + ["10000", "200"][len(arguments):])[:2]
+    return subprocess.run(["python3", "-B", ROOT / "tests" / "batch" / "test_kill.py", rows, kills], env=env).returncode
+
+
 def deemster(arguments):
     """run the built command: ./dev deemster …"""
     return subprocess.run([built("deemster")] + arguments, env=environment(), cwd=os.environ.get("PWD", ROOT)).returncode
