@@ -140,7 +140,7 @@ def built(name):
     return program
 
 
-COMMANDS = [setup, build, demo, test, lint, bench, compare, fuzz, deemster, python, wheel, node]
+COMMANDS = [setup, build, demo, test, lint, bench, compare, fuzz, soak, deemster, python, wheel, node]
 
 
 def help_text():
