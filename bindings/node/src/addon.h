@@ -126,13 +126,15 @@ static inline bool dmn_in_use(const dmn_client_slot *slot) {
     return slot->client != NULL || slot->batch != NULL;
 }
 
-/** Puts a client or a batch into a free slot and has it driven. @return The slot, -1 when that cannot be. */
+/** Puts a client or a batch into a free slot and has it driven. @return The slot, -1 when that
+ * cannot be. */
 int32_t dmn_open_slot(dmn_environment *environment, dmn_client_slot entry);
 
 /** Counts a call or row that was taken: the environment stays alive until it is handed to JS. */
 void dmn_count_in(dmn_environment *environment, dmn_client_slot *slot);
 
-/** Reads a JS string as UTF-8 into the environment's scratch buffer. @return false with nothing changed. */
+/** Reads a JS string as UTF-8 into the environment's scratch buffer. @return false with nothing
+ * changed. */
 bool dmn_read_text(dmn_environment *environment, napi_value value, const char **text, size_t *len);
 
 /** Gives a large scratch buffer back. */
@@ -173,7 +175,8 @@ napi_value dmn_flush(napi_env env, napi_callback_info info);
 /** openBatch(handle, client) -> slot, which takes both handles over. */
 napi_value dmn_open_batch(napi_env env, napi_callback_info info);
 
-/** pushRow(batch, kind, text, group, tag) -> the room that is left, or minus a status; kind 0: text, 1: JSON, 2: an error whose sentence is the text. */
+/** pushRow(batch, kind, text, group, tag) -> the room that is left, or minus a status; kind 0:
+ * text, 1: JSON, 2: an error whose sentence is the text. */
 napi_value dmn_push_row(napi_env env, napi_callback_info info);
 
 /** endBatch(batch, how) -> status; how 0: finish, 1: stop, 2: cancel. */

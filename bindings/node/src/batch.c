@@ -40,8 +40,8 @@ napi_value dmn_push_row(napi_env env, napi_callback_info info) {
     if (napi_get_value_int32(env, argument[1], &kind) != napi_ok || kind < 0 || kind > 2 ||
         !dmn_read_text(environment, argument[2], &text, &len) ||
         napi_typeof(env, argument[3], &type) != napi_ok ||
-        (type != napi_undefined &&
-         napi_get_value_string_utf8(env, argument[3], group, sizeof group, &group_len) != napi_ok) ||
+        (type != napi_undefined && napi_get_value_string_utf8(env, argument[3], group, sizeof group,
+                                                              &group_len) != napi_ok) ||
         napi_get_value_double(env, argument[4], &tag) != napi_ok || !(tag >= 0) ||
         !(tag <= 9007199254740991.0)) {
         return dmn_refuse(env, "pushRow takes a batch, a kind, a text, a group and a tag");

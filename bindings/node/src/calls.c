@@ -23,8 +23,7 @@ static bool reserve(dmn_environment *environment, size_t room) {
 /* Reads a JS string as UTF-8 into the scratch buffer. A string of n UTF-16 units needs at most 3n
  * bytes, and the buffer is never read into its last four bytes without asking for the exact length.
  */
-bool dmn_read_text(dmn_environment *environment, napi_value value, const char **text,
-                   size_t *len) {
+bool dmn_read_text(dmn_environment *environment, napi_value value, const char **text, size_t *len) {
     napi_env env = environment->env;
     if (!reserve(environment, FIRST_SCRATCH) ||
         napi_get_value_string_utf8(env, value, environment->scratch, environment->scratch_room,

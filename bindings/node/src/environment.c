@@ -116,7 +116,8 @@ static napi_value open_client(napi_env env, napi_callback_info info) {
         return dmn_refuse(env, "openClient takes a client");
     }
     if (deem_client_fd(client, &fd) != DEEM_OK) {
-        return dmn_refuse(env, "the client has no descriptor to wait on: are file descriptors used up?");
+        return dmn_refuse(env,
+                          "the client has no descriptor to wait on: are file descriptors used up?");
     }
     int32_t slot = dmn_open_slot(environment, (dmn_client_slot){.client = client, .fd = fd});
     if (slot < 0) {
@@ -145,7 +146,8 @@ void dmn_settle_client(dmn_environment *environment, int32_t slot) {
     deem_client_free(gone.client);
 }
 
-/* closeClient(slot): cancels its calls or rows; it goes when the last of them has been handed to JS. */
+/* closeClient(slot): cancels its calls or rows; it goes when the last of them has been handed to
+ * JS. */
 static napi_value close_client(napi_env env, napi_callback_info info) {
     napi_value argument;
     size_t count = 1;
