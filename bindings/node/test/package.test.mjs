@@ -55,9 +55,9 @@ test("installed from its folder", () => {
 test("installed from its tarball, with nothing but what it needs", () => {
   const [{ filename, files }] = JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", folder], { cwd: packageRoot, stdio: ["ignore", "pipe", "ignore"] }));
   const names = files.map((file) => file.path);
-  for (const needed of ["index.cjs", "index.mjs", "index.d.cts", "index.d.mts", "unsupported.mjs", "LICENSE", "README.md", "prebuilds/linux-x64-glibc/deemster.node",
+  for (const needed of ["dist/index.cjs", "index.mjs", "index.d.cts", "index.d.mts", "unsupported.mjs", "LICENSE", "README.md", "prebuilds/linux-x64-glibc/deemster.node",
     "prebuilds/linux-x64-glibc/libdeemster.so.0.1"]) assert.ok(names.includes(needed), needed);
-  assert.ok(names.every((name) => /^(index|unsupported|package\.json|LICENSE|README\.md|lib\/|prebuilds\/)/.test(name)), names.join(" "));
+  assert.ok(names.every((name) => /^(index|unsupported|package\.json|LICENSE|README\.md|dist\/|prebuilds\/)/.test(name)), names.join(" "));
   const empty = project("tarball");
   empty.run("npm", "install", "--offline", "--no-audit", "--no-fund", path.join(folder, filename));
   works(empty);
@@ -80,7 +80,7 @@ test("where the addon is missing or broken, the reason is told", () => {
   const copy = path.join(folder, "broken");
   cpSync(packageRoot, copy, { recursive: true, filter: (source) => !/node_modules|prebuilds|test$/.test(source.slice(packageRoot.length)) });
   const attempt = () => execFileSync(process.execPath, ["-e", `
-    const { TypeSafeClient } = require("./index.cjs");
+    const { TypeSafeClient } = require("./dist/index.cjs");
     try { new TypeSafeClient({ apiKey: "k" }); } catch (error) { console.log(error.message); }`], { cwd: copy }).toString();
   assert.match(attempt(), /^deemster has no prebuilt addon for linux-\w+-glibc; .*npm run build:native/);
   const prebuilt = path.join(copy, "prebuilds/linux-x64-glibc");
