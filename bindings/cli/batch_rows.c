@@ -235,7 +235,7 @@ static size_t check_block(struct cli_rows *rows, size_t len, bool last) {
     if (good < len &&
         (last || len - good >= CHARACTER_MOST || !cli_utf8_is_cut(rows->block + good, len - good)))
         refuse(rows, "the input is not UTF-8 at byte %llu: save it as UTF-8",
-               (unsigned long long)(rows->consumed + good));
+               (unsigned long long)rows->consumed + good);
     return good;
 }
 

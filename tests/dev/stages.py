@@ -12,11 +12,16 @@ TEST_TIMEOUT_S = 300
 CLANG = {"CMAKE_C_COMPILER": "clang-14", "CMAKE_CXX_COMPILER": "clang++-14"}
 
 
-def configure_and_build(folder, options=None, targets=()):
-    """Configures (again) and builds one configuration."""
+def configure(folder, options=None):
+    """Configures (again) one configuration."""
     define = [f"-D{name}={value}" for name, value in (options or {}).items()]
     run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *define], f"configure {folder.name}",
         "read the message above; ./dev setup installs what is missing.")
+
+
+def configure_and_build(folder, options=None, targets=()):
+    """Configures (again) and builds one configuration."""
+    configure(folder, options)
     say(f"  building {folder.name}")
     run(["cmake", "--build", folder, "-j", JOBS, *(["--target", *targets] if targets else [])], f"build {folder.name}",
         "mend the first error above.")
@@ -91,8 +96,7 @@ def stage_dlopen():
 
 def stage_lint():
     """format, folder rules, clang-tidy, cppcheck, documentation of the header"""
-    if not (BUILD / "compile_commands.json").exists():
-        configure_and_build(BUILD)
+    configure(lint.COMPILED, CLANG)
     return lint.all_checks()
 
 
