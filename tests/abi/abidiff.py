@@ -6,8 +6,8 @@ How abidiff 2.2 can be made to see nothing, and what is done about it here:
 - suppressions hide more than they say: there are none;
 - a baseline without source places (--no-show-locs) makes every type private: ours has them;
 - a change of a signature exits 4, as an addition does: every exit but 0 fails;
-- functions with the same body are folded by gcc, and all but one lose their description (the build says
-  -fno-ipa-icf): each exported function must be described in the baseline and in the library;
+- functions with the same body may be folded by gcc (-fipa-icf), and all but one lose their description: each
+  exported function must be described in the baseline and in the library;
 - a record that no signature names is not compared: deem_answer goes through void *, so a small
   library made from the header, with the record in a signature, is compared beside the real one."""
 import re
