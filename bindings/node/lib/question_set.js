@@ -3,6 +3,7 @@
 const { QuestionSetError, TypeSafeError } = require("./errors.js");
 const { native } = require("./native.js");
 const { encodeQuestions, reordered } = require("./questions.js");
+const { recall, remember } = require("./recent.js");
 const STATUS = require("./status.js");
 
 const KINDS = [undefined, "noul", "choice", "score"];
@@ -128,14 +129,17 @@ delete QuestionSet.compiled;
 /** The compiled set for what a caller gave as questions. */
 function compile(questions) {
   if (questions instanceof QuestionSet) return compiledOf(questions);
+  let set = recall(questions);
+  if (set !== undefined) return set;
   const json = encodeQuestions(questions);
-  let set = cache.get(json);
+  set = cache.get(json);
   if (set === undefined) {
     warnOfOrder(questions);
     set = new CompiledSet(json);
     if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value);
     cache.set(json, set);
   }
+  remember(questions, set);
   return set;
 }
 

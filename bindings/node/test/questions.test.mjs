@@ -85,3 +85,29 @@ test("changed questions are compiled anew, whatever is cached", async () => {
   assert.deepEqual(Object.keys(answers), ["a", "b"]);
   assert.equal(JSON.parse(server.requests[1].body).questions.a.instructions, "second");
 });
+
+test("an object that is asked with again is compared with what it was", async () => {
+  const bodies = [];
+  const server = await scripted((socket, { body }) => {
+    bodies.push(JSON.parse(body).questions);
+    socket.write(reply(200, `{"answers":{${Object.entries(bodies.at(-1)).map(([name, { type, criteria }]) => `"${name}":${type === "noul" ? '{"type":"noul","noul":0.5}'
+      : `{"type":"choice","choice":${JSON.stringify(Object.keys(criteria)[0])},"confidence":1,"probabilities":${JSON.stringify(Object.fromEntries(Object.keys(criteria).map((label, index) => [label, index ? 0 : 1])))}}`}`)}}}`));
+  });
+  const client = new TypeSafeClient({ apiKey: KEY, baseURL: server.url });
+  const questions = { a: noul({ ask: ["is it?"] }), c: choice("which?", { x: null, y: "why" }) };
+  const ask = async (times) => {
+    for (let index = 0; index < times; index++) await client.systemOne({ state: "x", questions });
+    return bodies.at(-1);
+  };
+  await ask(4);
+  for (const change of [
+    () => (questions.a.instructions.ask[0] = "changed"), () => questions.a.instructions.ask.push("more"), () => (questions.c.criteria.z = null), () => delete questions.c.criteria.x,
+    () => (questions.b = noul("new")), () => (questions.a.criteria = { true: "t" }), () => (questions.a.extra = 0), () => (questions.a.extra = -0.5), () => delete questions.b,
+    () => (questions.c.criteria = new Map([["2", null], ["1", null]])), () => (questions.c.criteria = { p: { toJSON: () => "from toJSON" }, q: null }),
+  ]) {
+    change();
+    const wanted = JSON.parse(JSON.stringify(questions, (_, value) => (value instanceof Map ? Object.fromEntries(value) : value)));
+    for (let round = 0; round < 3; round++) assert.deepEqual(await ask(1), wanted, String(change));
+  }
+  await server.stop();
+});

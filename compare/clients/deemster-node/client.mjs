@@ -9,7 +9,7 @@ class Deemster {
   open(setup) {
     this.setup = setup;
     const retry = setup.retries >= 0 ? { retry: { maxRetries: setup.retries } } : {};
-    const more = { ...(setup.ca && { caFile: setup.ca }), ...(setup.in_flight > 256 && { maxConnections: setup.in_flight }) };
+    const more = { ...(setup.ca && { ca: setup.ca }), ...(setup.in_flight > 256 && { maxConnections: setup.in_flight }) };
     this.client = new sdk.TypeSafeClient({ apiKey: setup.key, baseURL: setup.url, defaultModel: setup.model, ...retry, ...more });
     this.questions = process.argv[2] === 'set' ? new sdk.QuestionSet(setup.questions) : setup.questions;
   }
