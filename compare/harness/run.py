@@ -161,6 +161,7 @@ def main(arguments):
         "phases": run.phases, "ceiling": run.best, "results": run.results, "verdicts": found,
         "gates": goals, "outcomes": gates.judge_all(goals, run.results),
     }  # fmt: skip
+    RESULTS.mkdir(parents=True, exist_ok=True)
     default = RESULTS / f"{started.replace(':', '-')}.json"
     path = options.out or (default if not options.smoke and not options.only else WORK / "report.json")
     with open(path, "w", encoding="utf-8") as file:
