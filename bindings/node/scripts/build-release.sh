@@ -48,7 +48,10 @@ try_out() { # the tarball alone, in an empty project, over https
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
         -keyout key.pem -out cert.pem 2>/dev/null
     cp "$here/test/release_check.mjs" .
-    node release_check.mjs "$mock"
+    local runtime
+    for runtime in node "${DEEMSTER_BUILD:-$root/build}"/runtimes/node_modules/node*/bin/node; do # others: npm run test:runtimes
+        command -v "$runtime" >/dev/null && "$runtime" release_check.mjs "$mock"
+    done
 }
 
 if [ $# -gt 0 ]; then "$@"; else

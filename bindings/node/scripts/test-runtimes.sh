@@ -7,7 +7,7 @@ root=$(cd "$here/../.." && pwd)
 build=${DEEMSTER_BUILD:-$root/build}
 export DEEMSTER_MOCK=${DEEMSTER_MOCK:-$build/bin/deemster-mock} NO_COLOR=1
 folder=$build/runtimes
-files=(test/{conformance,client,errors,questions,signals,fetch,many,lifecycle,dropin,misuse}.test.mjs)
+files=(test/{conformance,client,errors,questions,signals,fetch,many,tls,lifecycle,dropin,misuse}.test.mjs)
 
 mkdir -p "$folder"
 echo '{"private":true}' >"$folder/package.json"
