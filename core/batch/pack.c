@@ -373,13 +373,13 @@ static int skip(const char **at, const char *end, const char *text) {
 
 int64_t dm_packer_row_of_path(const dm_packer *packer, dm_span path, int32_t *question,
                               dm_span *rest) {
-    const char *at = path.data;
-    const char *end = path.data + path.len;
     *question = -1;
     *rest = path;
     if (path.len == 0) {
         return -1;
     }
+    const char *at = path.data;
+    const char *end = path.data + path.len;
     if (skip(&at, end, "state.rows[")) {
         return read_number(&at, end);
     }
